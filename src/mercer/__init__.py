@@ -1,0 +1,1 @@
+"""Kernel machines that are fast and prove their answers."""
