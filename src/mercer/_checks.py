@@ -1,4 +1,4 @@
-"""Every user-facing message: ``<who>: <what was wanted>; got <what>. <what to do>.``"""
+"""Every user-facing message, in one form: ``<who>: <what was wanted>; got <what>. <what to do>``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numbers
 from typing import Any, NoReturn
 
 import numpy as np
+from scipy import sparse
 
 
 def message(who: str, wanted: str, got: object, remedy: str = "") -> str:
@@ -59,3 +60,76 @@ def integer(who: str, name: str, value: Any, low: int = 0) -> int:
     if not whole or value < low:
         refuse(who, f"'{name}' must be an integer >= {low}", describe(value))
     return int(value)
+
+
+# ---------------------------------------------------------------- data
+
+
+def numeric_rows(who: str, X: Any, name: str = "X") -> Any:
+    """Return X as a two-dimensional float array (float32 kept) or CSR matrix of finite numbers; refuse anything else.
+
+    Rows are points. Integers and booleans become float64. Nothing is copied that is right already.
+    """
+    if sparse.issparse(X):
+        return _finite_sparse(who, X.tocsr(), name)
+    array = _real_array(who, X, name)
+    if array.ndim == 1:
+        refuse(who, f"{name} must be two-dimensional", f"shape {array.shape}", f"Use {name}.reshape(-1, 1) for one column.")
+    if array.ndim != 2:
+        refuse(who, f"{name} must be two-dimensional", f"{array.ndim} dimensions")
+    _nonempty(who, array.shape, name)
+    if not _all_finite(array):
+        i, j = (int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        column = f"column {j}" if not hasattr(X, "columns") else f"column {j} ({X.columns[j]!r})"
+        refuse(who, f"{name} must hold finite numbers", f"{array[i, j]} in row {i}, {column}", "Impute or drop it.")
+    return array
+
+
+def _real_array(who: str, X: Any, name: str) -> np.ndarray:
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        refuse(who, f"{name} must have rows of one length", "ragged rows", "Pad them, or use a kernel on sets or strings.")
+    if array.dtype.kind == "c":
+        refuse(who, f"{name} must be real", "complex numbers", "Stack real and imaginary parts as columns.")
+    if array.dtype.kind in "OSU":
+        try:
+            array = array.astype(np.float64) if array.dtype.kind == "O" else _not_numbers(who, array, name)
+        except (TypeError, ValueError):
+            _not_numbers(who, array, name)
+    if array.dtype.kind not in "fiub":
+        refuse(who, f"{name} must hold numbers", f"dtype {array.dtype}", "Encode it as numbers first.")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def _not_numbers(who: str, array: np.ndarray, name: str) -> NoReturn:
+    culprit = next((v for v in array.ravel() if not is_number(v)), array.ravel()[0] if array.size else "nothing")
+    refuse(
+        who, f"{name} must hold numbers", describe(culprit),
+        "Encode it as numbers, or use a kernel on sets or strings (SetIntersection, Spectrum).",
+    )  # fmt: skip  # message and remedy on a line each
+
+
+def _nonempty(who: str, shape: tuple[int, ...], name: str) -> None:
+    if 0 in shape:
+        what = "sample(s)" if shape[0] == 0 else "feature(s)"
+        refuse(who, f"{name} must have at least one row and one column", f"0 {what} (shape={shape})", "Check how it was made.")
+
+
+def _all_finite(array: np.ndarray) -> bool:
+    # A sum is finite unless an entry is not (or it overflows, which the slow look then settles).
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(array.sum(dtype=np.float64))) or bool(np.isfinite(array).all())
+
+
+def _finite_sparse(who: str, X: Any, name: str) -> Any:
+    _nonempty(who, X.shape, name)
+    if X.dtype.kind == "c":
+        refuse(who, f"{name} must be real", "complex numbers", "Stack real and imaginary parts as columns.")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if not _all_finite(X.data):
+        at = int(np.flatnonzero(~np.isfinite(X.data))[0])
+        row = int(np.searchsorted(X.indptr, at, side="right")) - 1
+        refuse(who, f"{name} must hold finite numbers", f"{X.data[at]} in row {row}, column {X.indices[at]}", "Drop it.")
+    return X

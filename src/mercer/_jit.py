@@ -1,0 +1,267 @@
+"""Compiling rules and passes: the only module that sets Numba options, and the disk cache they share.
+
+Numba's own cache watches only the file a function stands in, so a changed rule in another file would silently keep
+the old code. Here the cache folder is named by a hash of every source file of the package and by the versions that
+shape machine code. Entries are one file per signature, written whole and moved into place, so that several processes
+may share the folder. Rules from outside the package compile in memory only: no hash of ours covers them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import inspect
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+from numba.extending import intrinsic, overload
+
+import mercer._rules as _rules
+from mercer._rules import Scalar
+
+STRICT = {"contract", "nnan", "ninf", "nsz", "arcp"}  # no reassoc: it would undo the two-part reduction inside exp
+SUMS = STRICT | {"reassoc"}  # lets a running sum become vector lanes
+
+
+# ---------------------------------------------------------------- the cache
+
+
+@functools.cache
+def source_hash(root: Path | None = None) -> str:
+    """Return a hash of the package's sources and of what else decides the machine code."""
+    root = root or Path(__file__).parent
+    h = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
+    for path in sorted(root.rglob("*.py")):
+        h.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return h.hexdigest()[:20]
+
+
+def user_cache_folder() -> Path:
+    """Return where this user's caches live on this system (``MERCER_CACHE_DIR`` overrides it)."""
+    if chosen := os.environ.get("MERCER_CACHE_DIR"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or tempfile.gettempdir()) / "mercer" / "cache"
+    with contextlib.suppress(RuntimeError):  # no home at all
+        home = Path.home()
+        if sys.platform == "darwin":
+            return home / "Library" / "Caches" / "mercer"
+        return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "mercer"
+    return _private_temporary()
+
+
+def _private_temporary() -> Path:
+    return Path(tempfile.gettempdir()) / f"mercer-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+
+
+def _is_mine(folder: Path) -> bool:
+    """Whether this user owns the folder: entries are unpickled, so nobody else may have written them."""
+    return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+
+
+@functools.cache
+def cache_folder() -> Path | None:
+    """Return the folder for this build of the package, made if need be; None where nothing can be written."""
+    for base in (user_cache_folder(), _private_temporary()):
+        folder = base / f"code-{source_hash()}"
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if os.access(folder, os.W_OK) and _is_mine(folder):
+                _forget_old(base, folder)
+                return folder
+    return None
+
+
+def _forget_old(base: Path, current: Path, keep: int = 8) -> None:
+    """Remove all but the newest few folders of other builds."""
+    with contextlib.suppress(OSError):
+        others = sorted((p for p in base.glob("code-*") if p != current), key=lambda p: p.stat().st_mtime)
+        for old in others[:-keep] if len(others) > keep else []:
+            for file in old.iterdir():
+                file.unlink(missing_ok=True)
+            old.rmdir()
+
+
+def _record_types(ty: types.Type) -> Iterator[type]:
+    """Yield the Python classes of all parameter tuples inside a Numba type."""
+    if isinstance(ty, types.BaseNamedTuple):
+        yield ty.instance_class
+    if isinstance(ty, types.BaseTuple):
+        for inner in ty:
+            yield from _record_types(inner)
+
+
+def _ours(signature: Any) -> bool:
+    classes = {cls for arg in signature for cls in _record_types(arg)}
+    return all(cls.__module__.split(".")[0] == "mercer" for cls in classes)
+
+
+class _Store(_Cache):
+    """Compiled code on disk, one file a signature."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self._name = f"{fn.__module__}.{fn.__qualname__}"
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_folder() or "")
+
+    def enable(self) -> None:
+        """Nothing to switch: a store is used or not by whether it was attached."""
+
+    def disable(self) -> None:
+        """As above."""
+
+    def flush(self) -> None:
+        """Entries are never stale (the folder is keyed by the sources), so there is nothing to flush."""
+
+    def _file(self, signature: Any, target: Any) -> Path | None:
+        folder = cache_folder()
+        if folder is None or not _ours(signature):
+            return None
+        key = repr((self._name, signature, target.codegen().magic_tuple()))
+        return folder / f"{self._name.rpartition('.')[2]}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.bin"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        path = self._file(sig, target_context)
+        if path is None:
+            return None
+        try:
+            target_context.refresh()
+            return CompileResult._rebuild(target_context, *pickle.loads(path.read_bytes()))
+        except Exception:  # a missing, torn or foreign file: compile anew and write it again
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        path = self._file(sig, data.target_context)
+        if path is None or data.lifted or data.library.has_dynamic_globals:
+            return
+        with contextlib.suppress(OSError):  # a full or read-only disk costs time, never an answer
+            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+            with os.fdopen(handle, "wb") as file:
+                file.write(dumps(data._reduce()))
+            os.replace(temporary, path)
+
+
+# ---------------------------------------------------------------- compiling
+
+
+def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a pass over tiles: no interpreter lock, running sums in vector lanes, kept on disk."""
+    dispatcher = numba.njit(nogil=True, fastmath=SUMS, error_model="numpy", boundscheck=False)(fn)
+    if hasattr(dispatcher, "_cache"):  # not so when Numba is switched off
+        dispatcher._cache = _Store(fn)
+    return dispatcher  # type: ignore[no-any-return]  # numba has no types
+
+
+def attach(stub: Scalar) -> None:
+    """Let compiled code call a scalar function: the rule is picked by type while compiling, then fused."""
+    first, *_ = parameters = list(inspect.signature(stub).parameters)
+    names = ", ".join(parameters)
+    scope: dict[str, Any] = {"rules": stub.rules}
+    # Numba wants the very names of the stub; a signature can only be written out, so this is the one exec.
+    exec(f"def pick({names}): return rules.get(getattr({first}, 'instance_class', None))", scope)  # noqa: S102
+    overload(stub, jit_options=_RULE_OPTIONS)(scope["pick"])
+
+
+_RULE_OPTIONS: dict[str, Any] = {"fastmath": STRICT, "error_model": "numpy", "forceinline": True}
+
+
+@overload(_rules.where, jit_options=_RULE_OPTIONS)
+def _where(condition, a, b):  # type: ignore[no-untyped-def]  # Numba compares bare signatures
+    return lambda condition, a, b: a if condition else b
+
+
+@overload(_rules.const, jit_options=_RULE_OPTIONS)
+def _const(value, like):  # type: ignore[no-untyped-def]  # as above
+    if like == types.float32:
+        return lambda value, like: np.float32(value)
+    return lambda value, like: np.float64(value)
+
+
+# ---------------------------------------------------------------- an exp that vectorises
+#
+# -x = n ln 2 + r with |r| <= ln(2) / 2, ln 2 in two parts. Adding a large constant rounds x log2(e) to n and leaves
+# n + bias in the low bits, so that a shift makes 2^n. exp(r) = 1 + r + r^2 q(r) with q a minimax polynomial.
+
+
+@intrinsic
+def _bits32(typingctx: Any, x: Any) -> Any:
+    return types.int32(types.float32), lambda context, builder, sig, args: builder.bitcast(args[0], ir.IntType(32))
+
+
+@intrinsic
+def _float32_of_bits(typingctx: Any, x: Any) -> Any:
+    return types.float32(types.int32), lambda context, builder, sig, args: builder.bitcast(args[0], ir.FloatType())
+
+
+@intrinsic
+def _bits64(typingctx: Any, x: Any) -> Any:
+    return types.int64(types.float64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.IntType(64))
+
+
+@intrinsic
+def _float64_of_bits(typingctx: Any, x: Any) -> Any:
+    return types.float64(types.int64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
+
+
+_F = np.float32
+_ROUND32 = _F(1.5 * 2**23 + 127)
+_LOG2E, _LN2_HIGH, _LN2_LOW = _F(1.4426950408889634), _F(0.693359375), _F(-2.12194440e-4)
+_Q0, _Q1, _Q2, _Q3, _Q4 = (_F(c) for c in (0.499999934321, 0.16666520399, 0.0416683907835, 0.00836874511, 0.001381454))
+_DEEPEST32, _HIGHEST32, _ONE = _F(87.0), _F(-88.0), _F(1.0)
+_ROUND64 = 1.5 * 2.0**52 + 1023
+_D0, _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9 = (
+    0.50000000000000106688, 0.16666666666666411508, 0.041666666666529728134, 0.008333333333494977261,
+    0.0013888888943759984011, 0.00019841269505773806997, 0.000024801492949617070769, 2.7557586803847070697e-6,
+    2.7630306255647857359e-7, 2.5000018853083341953e-8,
+)  # fmt: skip  # one constant a power
+
+
+@overload(_rules.exp_minus, jit_options=_RULE_OPTIONS)
+def _exp_minus(x):  # type: ignore[no-untyped-def]  # as above
+    if x == types.float32:
+
+        def single(x):  # type: ignore[no-untyped-def]  # as above
+            y = min(x, _DEEPEST32)
+            shifted = _ROUND32 - y * _LOG2E
+            n = shifted - _ROUND32
+            r = (-y - n * _LN2_HIGH) - n * _LN2_LOW
+            q = (((_Q4 * r + _Q3) * r + _Q2) * r + _Q1) * r + _Q0
+            return (q * (r * r) + (r + _ONE)) * _float32_of_bits(np.int32(_bits32(shifted) << np.int32(23)))
+
+        return single
+
+    def double(x):  # type: ignore[no-untyped-def]  # as above
+        y = min(x, 708.0)
+        shifted = _ROUND64 - y * 1.4426950408889634
+        n = shifted - _ROUND64
+        r = (-y - n * 6.93145751953125e-1) - n * 1.42860682030941723212e-6
+        r2 = r * r
+        r4 = r2 * r2
+        high = (_D4 + _D5 * r) + (_D6 + _D7 * r) * r2 + r4 * (_D8 + _D9 * r)
+        p = (1.0 + r) + (_D0 + _D1 * r) * r2 + r4 * ((_D2 + _D3 * r) + r2 * high)
+        return p * _float64_of_bits(_bits64(shifted) << np.int64(52))
+
+    return double
+
+
+@overload(_rules.exp, jit_options=_RULE_OPTIONS)
+def _exp(x):  # type: ignore[no-untyped-def]  # as above
+    if x == types.float32:
+        return lambda x: _rules.exp_minus(max(-x, _HIGHEST32))
+    return lambda x: _rules.exp_minus(max(-x, -709.0))

@@ -1,0 +1,222 @@
+"""The kernel: a value that knows its formula, its proof, its form, and how to be combined with others."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from mercer._checks import describe, integer, is_number, refuse
+from mercer.kernels._derivation import Derivation, Formula, Proof
+from mercer.kernels._evaluate import evaluate
+from mercer.kernels._form import Form
+from mercer.kernels._views import Frozen
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Kernel(ABC):
+    """A positive definite kernel k(x, z): immutable, compared by value, combined by closure rules.
+
+    ``3 * k``, ``k1 + k2``, ``k1 * k2``, ``k ** 3``, ``exp(k)``, ``polynomial(k, [..])``, ``k.warp(f)``,
+    ``k.normalized()``, ``k.on(columns)`` and ``k.of(transform)`` are kernels again, and each knows its proof.
+    A step that breaks a rule is refused with an error that names the rule.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> k = 0.5 * Gaussian(scale=2.0) + Linear()
+    >>> k
+    0.5 * Gaussian(scale=2.0) + Linear()
+    >>> k([[0.0, 1.0]], [[0.0, 1.0]])
+    array([[1.5]])
+    """
+
+    # ------------------------------------------------------------ what each kernel says of itself
+
+    @abstractmethod
+    def form(self) -> Form:
+        """Return what is computed, for the Gram engine."""
+
+    @abstractmethod
+    def formula(self) -> Formula:
+        """Return k(x, z) as text and LaTeX."""
+
+    @abstractmethod
+    def _prove(self, proof: Proof) -> int:
+        """Write the steps that make this a kernel; return the number of the last."""
+
+    # ------------------------------------------------------------ what follows
+
+    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
+        """Return the matrix k(x_i, y_j) in float64, by the plain rules (for large data use ``gram``)."""
+        return evaluate(self.resolve(X).form() if Y is None else self.form(), X, Y)
+
+    def derivation(self) -> Derivation:
+        """Return the proof that this is a kernel, step by step, each naming its rule or axiom."""
+        proof = Proof()
+        proof.of(self)
+        return Derivation(tuple(proof.lines))
+
+    def resolve(self, X: Any) -> Self:
+        """Return the kernel with parameters that come from data (``scale="median"``) turned into numbers."""
+        parts = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        resolved = {name: p.resolve(X) for name, p in parts.items() if isinstance(p, Kernel)}
+        changed = {name: p for name, p in resolved.items() if p is not parts[name]}
+        return dataclasses.replace(self, **changed) if changed else self
+
+    def warp(self, f: Callable[[Any], float], *, vectorized: bool = False) -> Kernel:
+        """Return f(x) k(x, z) f(z) (rule 6), f a real function of one point (of a block of rows if vectorized)."""
+        from mercer.kernels._algebra import Warped
+
+        return Warped(self, f, vectorized)
+
+    def normalized(self) -> Kernel:
+        """Return k(x, z) / sqrt(k(x, x) k(z, z)) (rule 6); 0 where k(x, x) is 0."""
+        from mercer.kernels._algebra import Normalized
+
+        return Normalized(self)
+
+    def on(self, columns: Any) -> Kernel:
+        """Return the kernel that looks only at some columns: positions, or names in a DataFrame."""
+        from mercer.kernels._algebra import OnColumns
+
+        return OnColumns(self, columns)
+
+    def of(self, transform: Any) -> Kernel:
+        """Return k(t(x), t(z)), t a function of a block of rows or an object with ``transform``."""
+        from mercer.kernels._algebra import Of
+
+        return Of(self, transform)
+
+    # ------------------------------------------------------------ scikit-learn's protocol
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with deep, also those of inner kernels as ``part__name``."""
+        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        inner = {n: p.get_params() for n, p in own.items() if deep and isinstance(p, Kernel)}
+        return own | {f"{n}__{k}": v for n, ps in inner.items() for k, v in ps.items()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters in place, as scikit-learn's searches do on their own clones; elsewhere build a new kernel."""
+        for name, value in params.items():
+            head, _, rest = name.partition("__")
+            if head not in {f.name for f in dataclasses.fields(self)}:
+                known = ", ".join(f.name for f in dataclasses.fields(self)) or "none"
+                refuse(type(self).__name__, f"its parameters are {known}", repr(name))
+            if rest:
+                getattr(self, head).set_params(**{rest: value})
+            else:
+                object.__setattr__(self, head, value)
+        if params:
+            self.__post_init__()
+        return self
+
+    def __post_init__(self) -> None:
+        """Check the parameters; kernels that have any override this."""
+
+    # ------------------------------------------------------------ the algebra
+
+    def __add__(self, other: Any) -> Kernel:
+        from mercer.kernels._algebra import SumKernel
+
+        return SumKernel(self, _lifted(other, "k + c")) if _fits(other) else NotImplemented
+
+    def __radd__(self, other: Any) -> Kernel:
+        from mercer.kernels._algebra import SumKernel
+
+        return SumKernel(_lifted(other, "c + k"), self) if _fits(other) else NotImplemented
+
+    def __mul__(self, other: Any) -> Kernel:
+        from mercer.kernels._algebra import ProductKernel, ScaledKernel
+
+        if is_number(other):
+            return ScaledKernel(other, self)
+        return ProductKernel(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return self * other if is_number(other) else NotImplemented
+
+    def __truediv__(self, other: Any) -> Kernel:
+        if isinstance(other, Kernel):
+            refuse("kernel", "no closure rule covers a quotient of kernels", "k1 / k2", "Use k1 * k2, or k.warp(f).")
+        return self * (1.0 / other) if is_number(other) else NotImplemented
+
+    def __pow__(self, degree: Any) -> Kernel:
+        from mercer.kernels._algebra import PowerKernel
+
+        return PowerKernel(self, degree)
+
+    def __sub__(self, other: Any) -> Kernel:
+        refuse(
+            "kernel", "no closure rule covers a difference of kernels", "k1 - k2",
+            "Rules 2 and 3 add kernels with coefficients >= 0; use Custom(...) and check_psd to test the difference.",
+        )  # fmt: skip  # message and remedy on a line each
+
+    def __rsub__(self, other: Any) -> Kernel:
+        return self - other
+
+    def __neg__(self) -> Kernel:
+        return -1 * self
+
+    # ------------------------------------------------------------ value semantics
+
+    def _key(self) -> tuple[Any, ...]:
+        return (type(self), *(_frozen(getattr(self, f.name)) for f in dataclasses.fields(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kernel) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        shown = []
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            default = f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
+            if f.default is dataclasses.MISSING or not _same(value, default) or f.name == "scale":
+                shown.append(f"{f.name}={describe(value, 200)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(_frozen(a) == _frozen(b))
+
+
+def _frozen(value: Any) -> Any:
+    """Return a hashable stand-in for a parameter that is equal when the parameter is."""
+    if isinstance(value, (np.ndarray, list)) and not isinstance(value, str):
+        return Frozen(np.asarray(value))
+    if sparse.issparse(value):
+        return (value.shape, Frozen(value.tocsr().data), Frozen(value.tocsr().indices), Frozen(value.tocsr().indptr))
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
+
+
+def _fits(other: Any) -> bool:
+    return isinstance(other, Kernel) or is_number(other)
+
+
+def _lifted(other: Any, what: str) -> Kernel:
+    """Return a kernel for a kernel or a number >= 0."""
+    from mercer.kernels.constant import Constant
+
+    if isinstance(other, Kernel):
+        return other
+    if not other >= 0:
+        refuse("kernel", f"rules 2 and 3 allow {what} only for c >= 0", f"c = {other}", "Add a constant >= 0.")
+    return Constant(float(other))
+
+
+def power_degree(who: str, degree: Any) -> int:
+    """Return a degree as an int >= 1; refuse others, naming the rule."""
+    if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 1:
+        refuse(who, "rule 4 (and 5) allow k ** n only for an integer n >= 1", describe(degree), "Use an integer power.")
+    return integer(who, "degree", degree, 1)

@@ -1,0 +1,205 @@
+"""Slow, obvious NumPy: what each kernel is, straight from its formula, in float64 and one pair at a time."""
+
+from itertools import product
+
+import numpy as np
+
+
+def tolerance(dtype, condition=1.0):
+    """The relative error a test allows: a few roundings of dtype, times how much the problem magnifies them.
+
+    A sum of d terms has condition about d; a squared distance from norms has |x|^2 / |x - z|^2; a solve has cond(K).
+    """
+    return 16 * float(np.finfo(dtype).eps) * max(float(condition), 1.0)
+
+
+def matrix(k, X, Y=None):
+    """K[i, j] = k(x_i, y_j), by a double loop."""
+    Y = X if Y is None else Y
+    return np.array([[k(x, y) for y in Y] for x in X], dtype=np.float64).reshape(len(X), len(Y))
+
+
+def _rows(k):
+    """Turn a function of two float64 vectors into a function of two tables."""
+
+    def kernel(X, Y=None, **parameters):
+        X = np.asarray(X, dtype=np.float64)
+        Y = X if Y is None else np.asarray(Y, dtype=np.float64)
+        return matrix(lambda x, z: k(x, z, **parameters), X, Y)
+
+    kernel.__name__, kernel.__doc__ = k.__name__, k.__doc__
+    return kernel
+
+
+# ------------------------------------------------------------------------------------------------------ cores of a pair
+
+
+def _squared_distance(x, z):
+    return np.sum((x - z) ** 2)
+
+
+def _l1_distance(x, z):
+    return np.sum(np.abs(x - z))
+
+
+@_rows
+def dot(x, z):
+    """x'z"""
+    return np.sum(x * z)
+
+
+@_rows
+def squared_distance(x, z):
+    """|x - z|^2"""
+    return _squared_distance(x, z)
+
+
+@_rows
+def l1_distance(x, z):
+    """|x - z|_1"""
+    return _l1_distance(x, z)
+
+
+# ------------------------------------------------------------------------------------------------- kernels on real rows
+
+
+@_rows
+def linear(x, z, A=None):
+    """x'Az"""
+    return x @ z if A is None else x @ np.asarray(A, dtype=np.float64) @ z
+
+
+@_rows
+def polynomial(x, z, degree=2, gamma=1.0, inner=1.0, outer=0.0):
+    """(gamma x'z + inner)^degree + outer"""
+    return (gamma * (x @ z) + inner) ** degree + outer
+
+
+@_rows
+def gaussian(x, z, scale=1.0):
+    """exp(-|x - z|^2 / scale^2); a vector scale divides column by column, a matrix scale M gives exp(-(x-z)'M(x-z))"""
+    scale = np.asarray(scale, dtype=np.float64)
+    if scale.ndim == 2:
+        return np.exp(-(x - z) @ scale @ (x - z))
+    return np.exp(-_squared_distance(x / scale, z / scale))
+
+
+@_rows
+def laplace(x, z, scale=1.0):
+    """exp(-|x - z|_1 / scale)"""
+    return np.exp(-_l1_distance(x, z) / scale)
+
+
+@_rows
+def matern(x, z, nu=1.5, scale=1.0):
+    """Matern of order nu in {1/2, 3/2, 5/2}, r = |x - z| / scale"""
+    r = np.sqrt(_squared_distance(x, z)) / scale
+    if nu == 0.5:
+        return np.exp(-r)
+    if nu == 1.5:
+        return (1 + np.sqrt(3) * r) * np.exp(-np.sqrt(3) * r)
+    return (1 + np.sqrt(5) * r + 5 * r**2 / 3) * np.exp(-np.sqrt(5) * r)
+
+
+@_rows
+def rational_quadratic(x, z, alpha=1.0, scale=1.0):
+    """(1 + |x - z|^2 / (alpha scale^2))^-alpha, which tends to the Gaussian as alpha grows"""
+    return (1 + _squared_distance(x, z) / (alpha * scale**2)) ** -alpha
+
+
+@_rows
+def cauchy(x, z, scale=1.0):
+    """1 / (1 + |x - z|^2 / scale^2)"""
+    return 1 / (1 + _squared_distance(x, z) / scale**2)
+
+
+@_rows
+def cosine(x, z):
+    """x'z / (|x| |z|), and 0 where either is 0"""
+    size = np.sqrt((x @ x) * (z @ z))
+    return x @ z / size if size > 0 else 0.0
+
+
+@_rows
+def arc_cosine(x, z, order=1):
+    """|x|^n |z|^n J_n(angle) / pi (Cho and Saul 2009), and 0 where either is 0 and n > 0"""
+    size = np.sqrt(x @ x) * np.sqrt(z @ z)
+    angle = np.arccos(np.clip(x @ z / size, -1, 1)) if size > 0 else np.pi / 2
+    if order == 0:
+        return (np.pi - angle) / np.pi
+    if order == 1:
+        return size * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / np.pi
+    return size**2 * (3 * np.sin(angle) * np.cos(angle) + (np.pi - angle) * (1 + 2 * np.cos(angle) ** 2)) / np.pi
+
+
+@_rows
+def chi2(x, z, scale=1.0):
+    """exp(-sum (x - z)^2 / (x + z) / scale), a term with x + z = 0 counting 0"""
+    terms = [(a - b) ** 2 / (a + b) for a, b in zip(x, z, strict=True) if a + b > 0]
+    return np.exp(-np.sum(terms) / scale)
+
+
+@_rows
+def intersection(x, z):
+    """sum min(x, z)"""
+    return np.sum(np.minimum(x, z))
+
+
+@_rows
+def periodic(x, z, period=1.0, scale=1.0):
+    """exp(-2 sum sin^2(pi (x - z) / period) / scale^2)"""
+    return np.exp(-2 * np.sum(np.sin(np.pi * (x - z) / period) ** 2) / scale**2)
+
+
+@_rows
+def constant(x, z, value=1.0):
+    """value"""
+    return value
+
+
+@_rows
+def white(x, z):
+    """1 where the rows are equal, else 0"""
+    return float(np.array_equal(x, z))
+
+
+# --------------------------------------------------------------------------------------------- kernels on sets, strings
+
+
+def set_intersection(X, Y=None):
+    """|S n T|"""
+    return matrix(lambda s, t: len(set(s) & set(t)), X, Y)
+
+
+def spectrum_features(text, k, alphabet, mismatches=0):
+    """How many k-mers of text lie within so many mismatches of each of the words of length k."""
+    words = ["".join(letters) for letters in product(alphabet, repeat=k)]
+    kmers = [text[i : i + k] for i in range(len(text) - k + 1)]
+
+    def apart(a, b):
+        return sum(p != q for p, q in zip(a, b, strict=True))
+
+    return np.array([sum(apart(word, kmer) <= mismatches for kmer in kmers) for word in words], dtype=np.float64)
+
+
+def spectrum(X, Y=None, k=3, mismatches=0, alphabet=None):
+    """Inner products of k-mer counts; the alphabet is every letter of X and Y unless given."""
+    Y = X if Y is None else Y
+    alphabet = sorted(set("".join([*X, *Y]))) if alphabet is None else alphabet
+    P, Q = ([spectrum_features(text, k, alphabet, mismatches) for text in texts] for texts in (X, Y))
+    return matrix(lambda p, q: p @ q, P, Q)
+
+
+# ---------------------------------------------------------------------------------------------------------- small facts
+
+
+def smallest_eigenvalue(K):
+    """The smallest eigenvalue of the symmetric part of K."""
+    K = np.asarray(K, dtype=np.float64)
+    return float(np.linalg.eigvalsh((K + K.T) / 2)[0])
+
+
+def relative_error(got, wanted):
+    """The largest |got - wanted| over the largest |wanted|."""
+    got, wanted = np.asarray(got, dtype=np.float64), np.asarray(wanted, dtype=np.float64)
+    return float(np.max(np.abs(got - wanted), initial=0.0) / max(np.max(np.abs(wanted), initial=0.0), 1e-300))
