@@ -3,5 +3,6 @@
 from mercer import kernels, spaces
 from mercer._version import __version__
 from mercer.engine import Engine
+from mercer.gram import Gram, gram
 
-__all__ = ["Engine", "__version__", "kernels", "spaces"]
+__all__ = ["Engine", "Gram", "__version__", "gram", "kernels", "spaces"]

@@ -74,7 +74,9 @@ def numeric_rows(who: str, X: Any, name: str = "X") -> Any:
         return _finite_sparse(who, X.tocsr(), name)
     array = _real_array(who, X, name)
     if array.ndim == 1:
-        refuse(who, f"{name} must be two-dimensional", f"shape {array.shape}", f"Use {name}.reshape(-1, 1) for one column.")
+        refuse(
+            who, f"{name} must be two-dimensional", f"shape {array.shape}", f"Use {name}.reshape(-1, 1) for one column."
+        )
     if array.ndim != 2:
         refuse(who, f"{name} must be two-dimensional", f"{array.ndim} dimensions")
     _nonempty(who, array.shape, name)
@@ -89,7 +91,9 @@ def _real_array(who: str, X: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(X)
     except ValueError:
-        refuse(who, f"{name} must have rows of one length", "ragged rows", "Pad them, or use a kernel on sets or strings.")
+        refuse(
+            who, f"{name} must have rows of one length", "ragged rows", "Pad them, or use a kernel on sets or strings."
+        )
     if array.dtype.kind == "c":
         refuse(who, f"{name} must be real", "complex numbers", "Stack real and imaginary parts as columns.")
     if array.dtype.kind in "OSU":
@@ -113,7 +117,12 @@ def _not_numbers(who: str, array: np.ndarray, name: str) -> NoReturn:
 def _nonempty(who: str, shape: tuple[int, ...], name: str) -> None:
     if 0 in shape:
         what = "sample(s)" if shape[0] == 0 else "feature(s)"
-        refuse(who, f"{name} must have at least one row and one column", f"0 {what} (shape={shape})", "Check how it was made.")
+        refuse(
+            who,
+            f"{name} must have at least one row and one column",
+            f"0 {what} (shape={shape})",
+            "Check how it was made.",
+        )
 
 
 def _all_finite(array: np.ndarray) -> bool:
@@ -131,5 +140,7 @@ def _finite_sparse(who: str, X: Any, name: str) -> Any:
     if not _all_finite(X.data):
         at = int(np.flatnonzero(~np.isfinite(X.data))[0])
         row = int(np.searchsorted(X.indptr, at, side="right")) - 1
-        refuse(who, f"{name} must hold finite numbers", f"{X.data[at]} in row {row}, column {X.indices[at]}", "Drop it.")
+        refuse(
+            who, f"{name} must hold finite numbers", f"{X.data[at]} in row {row}, column {X.indices[at]}", "Drop it."
+        )
     return X

@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import llvmlite
@@ -168,14 +169,24 @@ def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
     return dispatcher  # type: ignore[no-any-return]  # numba has no types
 
 
-def attach(stub: Scalar) -> None:
-    """Let compiled code call a scalar function: the rule is picked by type while compiling, then fused."""
+def attach(stub: Scalar, *, sums: bool = False) -> None:
+    """Let compiled code call a scalar function: the rule is picked by type while compiling, then fused.
+
+    With ``sums``, rules are loops whose running sums may become vector lanes.
+    """
     first, *_ = parameters = list(inspect.signature(stub).parameters)
     names = ", ".join(parameters)
-    scope: dict[str, Any] = {"rules": stub.rules}
+    scope: dict[str, Any] = {"rule_of": lambda p: _bare(stub.rules.get(getattr(p, "instance_class", None)))}
     # Numba wants the very names of the stub; a signature can only be written out, so this is the one exec.
-    exec(f"def pick({names}): return rules.get(getattr({first}, 'instance_class', None))", scope)  # noqa: S102
-    overload(stub, jit_options=_RULE_OPTIONS)(scope["pick"])
+    exec(f"def pick({names}): return rule_of({first})", scope)  # noqa: S102
+    overload(stub, jit_options=_RULE_OPTIONS | ({"fastmath": SUMS, "forceinline": False} if sums else {}))(
+        scope["pick"]
+    )
+
+
+def _bare(rule: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """Return a rule without its annotations: Numba compares signatures to the letter."""
+    return rule and FunctionType(rule.__code__, rule.__globals__, rule.__name__, rule.__defaults__, rule.__closure__)
 
 
 _RULE_OPTIONS: dict[str, Any] = {"fastmath": STRICT, "error_model": "numpy", "forceinline": True}

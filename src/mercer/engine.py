@@ -59,7 +59,9 @@ class Engine:
             return _physical_memory() // 2
         size = _parsed(self.memory) if isinstance(self.memory, str) else self.memory
         if not is_number(size) or not size > 0:
-            refuse("Engine", "'memory' must be a positive number of bytes or a text such as '2 GB'", describe(self.memory))
+            refuse(
+                "Engine", "'memory' must be a positive number of bytes or a text such as '2 GB'", describe(self.memory)
+            )
         return int(size)
 
     @property

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._checks import describe, is_number, refuse
 from mercer.kernels import _form as forms
 from mercer.kernels._derivation import Formula, Proof
-from mercer.kernels._evaluate import diagonal
-from mercer.kernels._form import Form, Fused, Mixed, Weighted, joined, mapped
+from mercer.kernels._form import Form, Weighted, added, mapped, multiplied
 from mercer.kernels._kernel import Kernel, power_degree
-from mercer.kernels._views import Columns, RowStep, Transformed, n_rows
-
-
-def _bracketed(kernel: Kernel, tighter: tuple[type, ...]) -> str:
-    """Return a part's repr, in brackets if its operator binds less than the one around it."""
-    return f"({kernel!r})" if isinstance(kernel, tighter) else repr(kernel)
+from mercer.kernels._values import ATOM, POWER, PRODUCT, SUM, bracketed, shown
+from mercer.kernels.constant import Constant
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,9 +23,10 @@ class SumKernel(Kernel):
 
     left: Kernel
     right: Kernel
+    _binds: ClassVar[int] = SUM
 
     def form(self) -> Form:
-        return joined(np.add, forms.Sum, self.left.form(), self.right.form())
+        return added(self.left.form(), self.right.form())
 
     def formula(self) -> Formula:
         a, b = self.left.formula(), self.right.formula()
@@ -40,15 +36,10 @@ class SumKernel(Kernel):
         return proof.rule(3, self.formula(), proof.of(self.left), proof.of(self.right))
 
     def __repr__(self) -> str:
-        return f"{_number_or(self.left)} + {_bracketed_sum(self.right)}"
-
-
-def _number_or(kernel: Kernel) -> str:
-    return repr(kernel)
-
-
-def _bracketed_sum(kernel: Kernel) -> str:
-    return _bracketed(kernel, (SumKernel,))
+        right = shown(self.right.value) if isinstance(self.right, Constant) else bracketed(self.right, PRODUCT)
+        if isinstance(self.left, Constant) and not isinstance(self.right, Constant):
+            return f"{shown(self.left.value)} + {right}"
+        return f"{self.left!r} + {right}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,9 +48,10 @@ class ProductKernel(Kernel):
 
     left: Kernel
     right: Kernel
+    _binds: ClassVar[int] = PRODUCT
 
     def form(self) -> Form:
-        return joined(np.multiply, forms.Product, self.left.form(), self.right.form())
+        return multiplied(self.left.form(), self.right.form())
 
     def formula(self) -> Formula:
         a, b = self.left.formula().tight(), self.right.formula().tight()
@@ -69,8 +61,7 @@ class ProductKernel(Kernel):
         return proof.rule(5, self.formula(), proof.of(self.left), proof.of(self.right))
 
     def __repr__(self) -> str:
-        right = _bracketed(self.right, (SumKernel, ProductKernel, ScaledKernel))
-        return f"{_bracketed(self.left, (SumKernel,))} * {right}"
+        return f"{bracketed(self.left, PRODUCT)} * {bracketed(self.right, POWER)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,14 +70,14 @@ class ScaledKernel(Kernel):
 
     factor: float
     kernel: Kernel
+    _binds: ClassVar[int] = PRODUCT
 
     def __post_init__(self) -> None:
         if not (is_number(self.factor) and np.isfinite(self.factor) and self.factor >= 0):
             refuse("kernel", "rule 2 allows c * k only for a finite c >= 0", describe(self.factor), "Use c >= 0.")
 
     def form(self) -> Form:
-        c = float(self.factor)
-        return mapped(lambda K: np.multiply(K, c, out=K), lambda rule: forms.Scale(c, rule), self.kernel.form())
+        return _scaled(float(self.factor), self.kernel.form())
 
     def formula(self) -> Formula:
         k = self.kernel.formula().tight()
@@ -96,7 +87,13 @@ class ScaledKernel(Kernel):
         return proof.rule(2, self.formula(), proof.of(self.kernel))
 
     def __repr__(self) -> str:
-        return f"{self.factor!r} * {_bracketed(self.kernel, (SumKernel, ProductKernel, ScaledKernel))}"
+        return f"{shown(self.factor)} * {bracketed(self.kernel, POWER)}"
+
+
+def _scaled(c: float, form: Form) -> Form:
+    if isinstance(form, Weighted):
+        return Weighted(form.factor, _scaled(c, form.part))
+    return mapped(lambda K: np.multiply(K, c, out=K), lambda rule: forms.Scale(c, rule), form)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,6 +102,7 @@ class PowerKernel(Kernel):
 
     kernel: Kernel
     degree: int
+    _binds: ClassVar[int] = POWER
 
     def __post_init__(self) -> None:
         power_degree("kernel", self.degree)
@@ -121,8 +119,7 @@ class PowerKernel(Kernel):
         return proof.rule(4, self.formula(), proof.of(self.kernel), note=f"g(t) = t^{self.degree}")
 
     def __repr__(self) -> str:
-        bracketed = _bracketed(self.kernel, (SumKernel, ProductKernel, ScaledKernel, PowerKernel))
-        return f"{bracketed} ** {self.degree}"
+        return f"{bracketed(self.kernel, ATOM)} ** {shown(self.degree)}"
 
 
 def power_rule(rule: Any, n: int) -> Any:
@@ -143,26 +140,27 @@ class PolynomialOf(Kernel):
     def __post_init__(self) -> None:
         ok = len(self.coefficients) > 0 and all(is_number(c) and np.isfinite(c) and c >= 0 for c in self.coefficients)
         if not ok:
-            refuse(
-                "polynomial", "rule 4 allows g(k) only for a polynomial g whose coefficients are all finite and >= 0",
-                describe(list(self.coefficients)), "Drop the negative terms.",
-            )  # fmt: skip  # message and remedy on a line each
+            wanted = "rule 4 allows g(k) only for a polynomial g whose coefficients are all finite and >= 0"
+            refuse("polynomial", wanted, describe(list(self.coefficients)), "Drop the negative terms.")
 
     def form(self) -> Form:
         c = tuple(float(v) for v in self.coefficients)
-        return mapped(lambda K: np.polynomial.polynomial.polyval(K, c), lambda rule: _horner(rule, c), self.kernel.form())
+        values = np.polynomial.polynomial.polyval
+        return mapped(lambda K: values(K, c), lambda rule: _horner(rule, c), self.kernel.form())
 
     def formula(self) -> Formula:
         k = self.kernel.formula().tight()
-        texts = [_term(c, i, k.text) for i, c in enumerate(self.coefficients) if c]
-        latexes = [_term(c, i, k.latex) for i, c in enumerate(self.coefficients) if c]
+        texts = [_term(c, i, k.text, f"({k.text})^{i}") for i, c in enumerate(self.coefficients) if c]
+        latexes = [
+            _term(c, i, k.latex, rf"\left({k.latex}\right)^{{{i}}}") for i, c in enumerate(self.coefficients) if c
+        ]
         return Formula(" + ".join(texts) or "0", " + ".join(latexes) or "0", loose=len(texts) > 1)
 
     def _prove(self, proof: Proof) -> int:
         return proof.rule(4, self.formula(), proof.of(self.kernel))
 
     def __repr__(self) -> str:
-        return f"polynomial({self.kernel!r}, {list(self.coefficients)!r})"
+        return f"polynomial({self.kernel!r}, {shown(list(self.coefficients))})"
 
 
 def _horner(rule: Any, c: tuple[float, ...]) -> Any:
@@ -171,9 +169,11 @@ def _horner(rule: Any, c: tuple[float, ...]) -> Any:
     return forms.Sum(forms.Constant(c[0]), forms.Product(rule, _horner(rule, c[1:])))
 
 
-def _term(c: float, i: int, k: str) -> str:
-    power = "" if i == 0 else k if i == 1 else f"{k}^{{{i}}}" if "\\" in k else f"{k}^{i}"
-    return f"{c:g}" if not power else power if c == 1 else f"{c:g} {power}"
+def _term(c: float, i: int, k: str, power: str) -> str:
+    if i == 0:
+        return f"{c:g}"
+    name = k if i == 1 else power
+    return name if c == 1 else f"{c:g} {name}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,196 +219,6 @@ def polynomial(kernel: Kernel, coefficients: Sequence[float]) -> Kernel:
     >>> polynomial(Linear(), [1, 0, 2])([[1.0]], [[3.0]])
     array([[19.]])
     """
+    if not isinstance(kernel, Kernel):
+        refuse("polynomial", "rule 4 is about a kernel", describe(kernel), "Give a kernel first.", TypeError)
     return PolynomialOf(kernel, coefficients)
-
-
-@dataclass(frozen=True)
-class _PerRow:
-    """The factor f of a warped kernel as one number a row, checked."""
-
-    f: Callable[[Any], Any]
-    vectorized: bool
-
-    def __call__(self, X: Any) -> np.ndarray:
-        values = self.f(X) if self.vectorized else [self.f(x) for x in _rows(X)]
-        array = np.asarray(values, dtype=np.float64)
-        if array.shape != (n_rows(X),) or not np.isfinite(array).all():
-            wanted = f"f must give one finite number for each of the {n_rows(X)} rows"
-            refuse("warp", wanted, f"shape {array.shape}" if array.shape != (n_rows(X),) else "NaN or infinity")
-        return array
-
-
-def _rows(X: Any) -> Any:
-    if hasattr(X, "iloc"):
-        return (row for _, row in X.iterrows())
-    return X if isinstance(X, (list, tuple)) else (X[i] for i in range(n_rows(X)))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Warped(Kernel):
-    """f(x) k(x, z) f(z) for a real function f (rule 6)."""
-
-    kernel: Kernel
-    f: Callable[[Any], Any]
-    vectorized: bool = False
-
-    def form(self) -> Form:
-        return Weighted(_PerRow(self.f, self.vectorized), self.kernel.form())
-
-    def formula(self) -> Formula:
-        k = self.kernel.formula().tight()
-        name = getattr(self.f, "__name__", "f")
-        name = "f" if name == "<lambda>" else name
-        return Formula(f"{name}(x) {k.text} {name}(z)", rf"{name}(x) \, {k.latex} \, {name}(z)")
-
-    def _prove(self, proof: Proof) -> int:
-        return proof.rule(6, self.formula(), proof.of(self.kernel))
-
-    def __repr__(self) -> str:
-        flag = ", vectorized=True" if self.vectorized else ""
-        return f"{_bracketed(self.kernel, _OPERATORS)}.warp({getattr(self.f, '__name__', self.f)}{flag})"
-
-
-@dataclass(frozen=True)
-class _InverseRoot:
-    """1 / sqrt(k(x, x)) for each row, 0 where k(x, x) is not positive."""
-
-    form: Form
-
-    def __call__(self, X: Any) -> np.ndarray:
-        d = diagonal(self.form, X)
-        positive = d > 0
-        return np.where(positive, 1 / np.sqrt(np.where(positive, d, 1.0)), 0.0)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Normalized(Kernel):
-    """k(x, z) / sqrt(k(x, x) k(z, z)) (rule 6)."""
-
-    kernel: Kernel
-
-    def form(self) -> Form:
-        part = self.kernel.form()
-        return Weighted(_InverseRoot(part), part)
-
-    def formula(self) -> Formula:
-        k = self.kernel.formula().tight()
-        return Formula(f"{k.text} / sqrt(k(x,x) k(z,z))", rf"{k.latex} \big/ \sqrt{{k(x,x)\,k(z,z)}}")
-
-    def _prove(self, proof: Proof) -> int:
-        return proof.rule(6, self.formula(), proof.of(self.kernel), note="f(x) = 1 / sqrt(k(x, x)), 0 where that is 0")
-
-    def __repr__(self) -> str:
-        return f"{_bracketed(self.kernel, _OPERATORS)}.normalized()"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Viewed(Kernel):
-    """A kernel of mapped points: k(t(x), t(z)) is a kernel since its Gram matrices are Gram matrices of k."""
-
-    kernel: Kernel
-
-    def _step(self) -> RowStep:
-        raise NotImplementedError  # pragma: no cover - the two final classes below give it
-
-    def form(self) -> Form:
-        return _seen(self._step(), self.kernel.form())
-
-    def resolve(self, X: Any) -> Self:
-        import dataclasses
-
-        inner = self.kernel.resolve(self._step().map(X))
-        return self if inner is self.kernel else dataclasses.replace(self, kernel=inner)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class OnColumns(_Viewed):
-    """The kernel on some columns only."""
-
-    columns: Any = ()
-
-    def __post_init__(self) -> None:
-        if not self._columns():
-            refuse("kernel.on", "columns must name at least one column", describe(self.columns))
-
-    def _columns(self) -> tuple[Any, ...]:
-        if isinstance(self.columns, slice):
-            if self.columns.stop is None:
-                refuse("kernel.on", "a slice of columns must have an end", describe(self.columns))
-            return tuple(range(self.columns.stop)[self.columns])
-        return (self.columns,) if isinstance(self.columns, (str, int, np.integer)) else tuple(self.columns)
-
-    def _step(self) -> RowStep:
-        return Columns(self._columns())
-
-    def formula(self) -> Formula:
-        k = self.kernel.formula()
-        which = ",".join(str(c) for c in self._columns())
-        return Formula(f"[{k.text}] on columns {which}", rf"\left[{k.latex}\right]_{{{which}}}")
-
-    def _prove(self, proof: Proof) -> int:
-        return proof.axiom(self.formula(), "a kernel of mapped points: x -> x[columns]", proof.of(self.kernel))
-
-    def __repr__(self) -> str:
-        return f"{_bracketed(self.kernel, _OPERATORS)}.on({self.columns!r})"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Of(_Viewed):
-    """The kernel of transformed points."""
-
-    transform: Any = None
-
-    def __post_init__(self) -> None:
-        if not callable(getattr(self.transform, "transform", self.transform)):
-            refuse("kernel.of", "transform must be a function of rows or have a .transform", describe(self.transform))
-
-    def _step(self) -> RowStep:
-        return Transformed(self.transform)
-
-    def formula(self) -> Formula:
-        k = self.kernel.formula()
-        return Formula(f"[{k.text}] at t(x), t(z)", rf"\left[{k.latex}\right]_{{t(x),\,t(z)}}")
-
-    def _prove(self, proof: Proof) -> int:
-        return proof.axiom(self.formula(), "a kernel of mapped points: x -> t(x)", proof.of(self.kernel))
-
-    def __repr__(self) -> str:
-        name = getattr(self.transform, "__name__", repr(self.transform))
-        return f"{_bracketed(self.kernel, _OPERATORS)}.of({name})"
-
-
-_OPERATORS = (SumKernel, ProductKernel, ScaledKernel, PowerKernel)
-
-
-def _seen(step: RowStep, form: Form) -> Form:
-    """Return a form with one more step before its views."""
-    if isinstance(form, Fused):
-        return Fused(form.rule, form.statistics, (step, *form.view)) if form.statistics else form
-    if isinstance(form, Mixed):
-        return Mixed(form.operation, tuple(_seen(step, part) for part in form.parts))
-    if isinstance(form, Weighted):
-        return Weighted(_After(step, form.factor), _seen(step, form.part))
-    return forms.Called(_Pairwise(step, form.values), _After(step, form.diagonal))
-
-
-@dataclass(frozen=True)
-class _After:
-    """A function of rows, after a step."""
-
-    step: RowStep
-    function: Callable[[Any], np.ndarray]
-
-    def __call__(self, X: Any) -> np.ndarray:
-        return self.function(self.step.map(X))
-
-
-@dataclass(frozen=True)
-class _Pairwise:
-    """A function of two blocks of rows, after a step."""
-
-    step: RowStep
-    function: Callable[[Any, Any], np.ndarray]
-
-    def __call__(self, X: Any, Y: Any) -> np.ndarray:
-        return self.function(self.step.map(X), self.step.map(Y))

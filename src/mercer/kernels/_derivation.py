@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -49,11 +50,18 @@ class Line:
 
     def latex(self, number: int) -> str:
         """Return the step as a row of an ``align*`` block."""
-        return rf"({number})\quad & {self.claim.latex} && \text{{{self._because('rule ')}}}"
+        return rf"({number})\quad & {self.claim.latex} && \text{{{_in_latex(self._because('rule '))}}}"
 
     def _because(self, word: str) -> str:
         named = f"{word}{self.rule}: {self.reason}" if self.rule else self.reason
         return f"{named}, from {' and '.join(str(u) for u in self.uses)}" if self.uses else named
+
+
+def _in_latex(reason: str) -> str:
+    """Set the words that hold ^ or _, which LaTeX allows in formulas only, as formulas."""
+    words = reason.split(" ")
+    formulas = ("$" + re.sub(r"\b(exp|sum|cos|sin)(?=[(_])", r"\\\1", w) + "$" for w in words)
+    return " ".join(f if "^" in w or "_" in w else w for w, f in zip(words, formulas, strict=True))
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ class Derivation:
     >>> print((2 * Linear() + 1).derivation())
     1. x'z  [rule 1: x'z is a kernel]
     2. 2 x'z  [rule 2: c k is a kernel for c >= 0, from 1]
-    3. 1  [rule 6: f(x) k(x, z) f(z) is a kernel for any real function f; f = 1, and k = 1 is the square of a feature]
+    3. 1  [rule 1: x'z is a kernel; of the constant feature sqrt(1)]
     4. 2 x'z + 1  [rule 3: k1 + k2 is a kernel, from 2 and 3]
     """
 

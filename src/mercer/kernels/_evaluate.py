@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from mercer.kernels._form import Called, Form, Fused, Mixed, Weighted, profile
+from mercer.kernels._form import Form, Fused, Mixed, Weighted, profile
 from mercer.kernels._statistics import Dot, Manhattan, Squares, Statistic, term
 from mercer.kernels._views import look, n_rows
 
@@ -36,10 +36,8 @@ def evaluate(form: Form, X: Any, Y: Any = None) -> np.ndarray:
 
 def of_statistics(form: Fused, A: Any, B: Any) -> np.ndarray:
     """Return the values of a fused form from rows already seen through its view."""
-    found = [_statistic(s, A, B) for s in form.statistics]
-    with np.errstate(over="ignore", under="ignore"):  # exp may run to 0 or inf, as it should
-        values = profile(form.rule, found[0], found[-1])
-    return np.array(np.broadcast_to(values, found[0].shape), dtype=np.float64)
+    found = [all_pairs(s, A, B) for s in form.statistics]
+    return _profile(form.rule, found)
 
 
 def diagonal(form: Form, X: Any) -> np.ndarray:
@@ -58,8 +56,12 @@ def diagonal(form: Form, X: Any) -> np.ndarray:
 def diagonal_of_statistics(form: Fused, A: Any) -> np.ndarray:
     """Return the diagonal of a fused form from rows already seen through its view."""
     found = [_own(s, A) for s in form.statistics]
-    with np.errstate(over="ignore", under="ignore"):
-        values = profile(form.rule, found[0], found[-1])
+    return _profile(form.rule, found)
+
+
+def _profile(rule: Any, found: list[np.ndarray]) -> np.ndarray:
+    with np.errstate(over="ignore", under="ignore"):  # exp may run to 0 or inf, as it should
+        values = profile(rule, found[0], found[-1])
     return np.array(np.broadcast_to(values, found[0].shape), dtype=np.float64)
 
 
@@ -72,10 +74,12 @@ def _own(statistic: Statistic, A: Any) -> np.ndarray:
             return np.zeros(A.shape[0])
         return np.concatenate([_own(statistic, A[i : i + 1].toarray()) for i in range(A.shape[0])])
     A = A.astype(np.float64, copy=False)
-    return np.asarray(term(statistic, A, A).sum(axis=1))
+    with np.errstate(over="ignore"):
+        return np.asarray(term(statistic, A, A).sum(axis=1))
 
 
-def _statistic(statistic: Statistic, A: Any, B: Any) -> np.ndarray:
+def all_pairs(statistic: Statistic, A: Any, B: Any) -> np.ndarray:
+    """Return a statistic of every row of A with every row of B."""
     if sparse.issparse(A):
         return _sparse_statistic(statistic, A.astype(np.float64), B.astype(np.float64))
     A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
@@ -98,4 +102,4 @@ def _sparse_statistic(statistic: Statistic, A: Any, B: Any) -> np.ndarray:
     if isinstance(statistic, Squares):
         s = np.asarray((A @ B.T).toarray())
         return np.maximum(_own(Dot(), A)[:, None] + _own(Dot(), B) - 2 * s, 0.0)
-    return _statistic(statistic, A.toarray(), B.toarray())
+    return all_pairs(statistic, A.toarray(), B.toarray())

@@ -1,9 +1,9 @@
 """What a kernel tells the Gram engine of itself: a small tree of what is computed, with no word of how.
 
-    Fused     a scalar rule of one or two statistics of the rows, seen through a view: one compiled pass
-    Mixed     an operation on the values of other forms, tile by tile
-    Weighted  f(x) k(x, z) f(z)
-    Called    a Python function of two blocks of rows
+Fused     a scalar rule of one or two statistics of the rows, seen through a view: one compiled pass
+Mixed     an operation on the values of other forms, tile by tile
+Weighted  f(x) k(x, z) f(z)
+Called    a Python function of two blocks of rows
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._rules import exp, scalar
+from mercer._rules import exp, exp_minus, scalar
 from mercer.kernels._statistics import Dot, Statistic
 from mercer.kernels._views import View
 
@@ -103,7 +103,13 @@ class Exp(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """The statistic itself."""
+    """The inner product (or a lone statistic) itself."""
+
+
+class ExpMinus(NamedTuple):
+    """exp(-gamma t), t a distance or its square."""
+
+    gamma: Any
 
 
 @profile.rule(Constant)
@@ -142,11 +148,30 @@ def _(p: Any, s: Any, t: Any) -> Any:
     return s
 
 
+@profile.rule(ExpMinus)
+def _(p: Any, s: Any, t: Any) -> Any:
+    return exp_minus(p.gamma * t)
+
+
 # ---------------------------------------------------------------- joining forms
 
 
-def joined(operation: Callable[..., np.ndarray], rule: type, left: Form, right: Form) -> Form:
-    """Return ``left <operation> right``: one fused pass where they see the same rows by compatible statistics."""
+def added(left: Form, right: Form) -> Form:
+    """Return ``left + right``."""
+    return _joined(np.add, Sum, left, right)
+
+
+def multiplied(left: Form, right: Form) -> Form:
+    """Return ``left * right``; the row factors of both come out first, so that what is inside may fuse."""
+    if isinstance(left, Weighted):
+        return Weighted(left.factor, multiplied(left.part, right))
+    if isinstance(right, Weighted):
+        return Weighted(right.factor, multiplied(left, right.part))
+    return _joined(np.multiply, Product, left, right)
+
+
+def _joined(operation: Callable[..., np.ndarray], rule: type, left: Form, right: Form) -> Form:
+    """Return one fused pass where both see the same rows by compatible statistics."""
     if isinstance(left, Fused) and isinstance(right, Fused) and _see_the_same(left, right):
         statistics = _union(left.statistics, right.statistics)
         if statistics is not None:

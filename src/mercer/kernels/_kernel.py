@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 
 from mercer._checks import describe, integer, is_number, refuse
 from mercer.kernels._derivation import Derivation, Formula, Proof
 from mercer.kernels._evaluate import evaluate
 from mercer.kernels._form import Form
-from mercer.kernels._views import Frozen
+from mercer.kernels._values import ATOM, frozen, shown
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +34,8 @@ class Kernel(ABC):
     >>> k([[0.0, 1.0]], [[0.0, 1.0]])
     array([[1.5]])
     """
+
+    _binds: ClassVar[int] = ATOM  # how tightly the printed form holds together
 
     # ------------------------------------------------------------ what each kernel says of itself
 
@@ -70,25 +72,25 @@ class Kernel(ABC):
 
     def warp(self, f: Callable[[Any], float], *, vectorized: bool = False) -> Kernel:
         """Return f(x) k(x, z) f(z) (rule 6), f a real function of one point (of a block of rows if vectorized)."""
-        from mercer.kernels._algebra import Warped
+        from mercer.kernels._warped import Warped
 
         return Warped(self, f, vectorized)
 
     def normalized(self) -> Kernel:
         """Return k(x, z) / sqrt(k(x, x) k(z, z)) (rule 6); 0 where k(x, x) is 0."""
-        from mercer.kernels._algebra import Normalized
+        from mercer.kernels._warped import Normalized
 
         return Normalized(self)
 
     def on(self, columns: Any) -> Kernel:
         """Return the kernel that looks only at some columns: positions, or names in a DataFrame."""
-        from mercer.kernels._algebra import OnColumns
+        from mercer.kernels._viewed import OnColumns
 
         return OnColumns(self, columns)
 
     def of(self, transform: Any) -> Kernel:
         """Return k(t(x), t(z)), t a function of a block of rows or an object with ``transform``."""
-        from mercer.kernels._algebra import Of
+        from mercer.kernels._viewed import Of
 
         return Of(self, transform)
 
@@ -102,20 +104,29 @@ class Kernel(ABC):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters in place, as scikit-learn's searches do on their own clones; elsewhere build a new kernel."""
-        for name, value in params.items():
-            head, _, rest = name.partition("__")
-            if head not in {f.name for f in dataclasses.fields(self)}:
-                known = ", ".join(f.name for f in dataclasses.fields(self)) or "none"
-                refuse(type(self).__name__, f"its parameters are {known}", repr(name))
-            if rest:
-                getattr(self, head).set_params(**{rest: value})
-            else:
-                object.__setattr__(self, head, value)
-        if params:
+        before = dict(self.__dict__)
+        try:
+            for name in sorted(params, key=lambda n: n.count("__")):  # a new part first, then what is set inside it
+                self._set(name, params[name])
             self.__post_init__()
+        except Exception:
+            self.__dict__.update(before)
+            raise
         return self
 
-    def __post_init__(self) -> None:
+    def _set(self, name: str, value: Any) -> None:
+        head, _, rest = name.partition("__")
+        known = [f.name for f in dataclasses.fields(self)]
+        if head not in known:
+            refuse(type(self).__name__, f"its parameters are {', '.join(known) or 'none'}", repr(name))
+        if not rest:
+            object.__setattr__(self, head, value)
+        elif isinstance(part := getattr(self, head), Kernel):
+            part.set_params(**{rest: value})
+        else:
+            refuse(type(self).__name__, f"'{head}' must be a kernel to have parameters of its own", repr(name))
+
+    def __post_init__(self) -> None:  # noqa: B027  # nothing to check is a fine answer
         """Check the parameters; kernels that have any override this."""
 
     # ------------------------------------------------------------ the algebra
@@ -165,7 +176,7 @@ class Kernel(ABC):
     # ------------------------------------------------------------ value semantics
 
     def _key(self) -> tuple[Any, ...]:
-        return (type(self), *(_frozen(getattr(self, f.name)) for f in dataclasses.fields(self)))
+        return (type(self), *(frozen(getattr(self, f.name)) for f in dataclasses.fields(self)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kernel) and self._key() == other._key()
@@ -174,30 +185,18 @@ class Kernel(ABC):
         return hash(self._key())
 
     def __repr__(self) -> str:
-        shown = []
+        values = {f.name: (getattr(self, f.name), f.default) for f in dataclasses.fields(self)}
+        given = {n: v for n, (v, default) in values.items() if n == "scale" or frozen(v) != frozen(default)}
+        return f"{type(self).__name__}({', '.join(f'{name}={shown(value)}' for name, value in given.items())})"
+
+    def __sklearn_clone__(self) -> Self:
+        """Return a copy whose inner kernels are copies too; data, functions and transformers are shared."""
+        twin = copy.copy(self)
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
-            default = f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
-            if f.default is dataclasses.MISSING or not _same(value, default) or f.name == "scale":
-                shown.append(f"{f.name}={describe(value, 200)}")
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-
-def _same(a: Any, b: Any) -> bool:
-    return bool(_frozen(a) == _frozen(b))
-
-
-def _frozen(value: Any) -> Any:
-    """Return a hashable stand-in for a parameter that is equal when the parameter is."""
-    if isinstance(value, (np.ndarray, list)) and not isinstance(value, str):
-        return Frozen(np.asarray(value))
-    if sparse.issparse(value):
-        return (value.shape, Frozen(value.tocsr().data), Frozen(value.tocsr().indices), Frozen(value.tocsr().indptr))
-    try:
-        hash(value)
-    except TypeError:
-        return id(value)
-    return value
+            if isinstance(value, Kernel):
+                object.__setattr__(twin, f.name, value.__sklearn_clone__())
+        return twin
 
 
 def _fits(other: Any) -> bool:
@@ -210,7 +209,7 @@ def _lifted(other: Any, what: str) -> Kernel:
 
     if isinstance(other, Kernel):
         return other
-    if not other >= 0:
+    if not (other >= 0 and np.isfinite(other)):
         refuse("kernel", f"rules 2 and 3 allow {what} only for c >= 0", f"c = {other}", "Add a constant >= 0.")
     return Constant(float(other))
 

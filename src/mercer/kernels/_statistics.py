@@ -58,7 +58,7 @@ def _(statistic: Any, a: Any, b: Any) -> Any:
 @term.rule(ChiSquares)
 def _(statistic: Any, a: Any, b: Any) -> Any:
     t, s = a - b, a + b
-    return t * t / (s + where(s > 0, const(0.0, s), const(1.0, s)))
+    return t * (t / (s + where(s > 0, const(0.0, s), const(1.0, s))))  # |t| <= s: no overflow
 
 
 @term.rule(Overlap)

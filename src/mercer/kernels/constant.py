@@ -15,6 +15,13 @@ from mercer.kernels._kernel import Kernel
 class Constant(Kernel):
     """k(x, z) = value, for value >= 0.
 
+    It looks at nothing, so it adds to any kernel without a pass of its own; ``k + 1`` makes one.
+
+    Parameters
+    ----------
+    value : float
+        The constant, >= 0.
+
     Examples
     --------
     >>> from mercer.kernels import Constant
@@ -35,7 +42,4 @@ class Constant(Kernel):
         return Formula(f"{self.value:g}", f"{self.value:g}")
 
     def _prove(self, proof: Proof) -> int:
-        return proof.rule(6, self.formula(), note="f = sqrt(c), k = 1, the square of a constant feature")
-
-    def __repr__(self) -> str:
-        return f"Constant({self.value!r})"
+        return proof.rule(1, self.formula(), note=f"of the constant feature sqrt({self.value:g})")

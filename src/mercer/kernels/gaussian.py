@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from mercer._checks import positive, refuse
-from mercer._rules import exp_minus
+from mercer._checks import positive
 from mercer.kernels._derivation import Formula, Proof
-from mercer.kernels._form import Form, Fused, profile
+from mercer.kernels._form import ExpMinus, Form, Fused
 from mercer.kernels._kernel import Kernel
-from mercer.kernels._metrics import check_scale, scale_view
-from mercer.kernels._scales import RULES, scale_from_data
+from mercer.kernels._metrics import check_scale, number_text, scale_view, squared
+from mercer.kernels._scales import RULES, resolved
 from mercer.kernels._statistics import Squares
-
-
-class GaussianRule(NamedTuple):
-    """exp(-gamma t), t the squared distance."""
-
-    gamma: Any
-
-
-@profile.rule(GaussianRule)
-def _(p: Any, s: Any, t: Any) -> Any:
-    return exp_minus(p.gamma * t)
+from mercer.kernels.linear import Linear
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,47 +55,41 @@ class Gaussian(Kernel):
     @classmethod
     def from_length_scale(cls, length: Any) -> Gaussian:
         """Return exp(-|x - z|^2 / (2 length^2)), as Gaussian processes write it."""
-        check_scale("Gaussian", length)
+        check_scale("Gaussian", length, matrix=False)
         return cls((np.sqrt(2.0) * np.asarray(length, dtype=np.float64)).tolist())
 
     def resolve(self, X: Any) -> Self:
-        if not isinstance(self.scale, str):
-            return self
-        return dataclasses.replace(self, scale=scale_from_data("Gaussian", self.scale, X))
+        return resolved(self, X)
 
     def form(self) -> Form:
-        if isinstance(self.scale, str):
-            refuse("Gaussian", "'scale' must be a number where the kernel is used", repr(self.scale), "Call k.resolve(X).")
-        view, gamma = scale_view("Gaussian", "scale", self.scale)
-        return Fused(GaussianRule(gamma), (Squares(),), view)
+        view, gamma = scale_view("Gaussian", self.scale)
+        return Fused(ExpMinus(gamma), (Squares(),), view)
 
     def formula(self) -> Formula:
-        square, latex = _scaled_square(self.scale)
-        return Formula(f"exp(-{square})", rf"\exp\left(-{latex}\right)")
+        t = squared(self.scale)
+        return Formula(f"exp(-{t.text})", rf"\exp\left(-{t.latex}\right)")
 
     def _prove(self, proof: Proof) -> int:
-        inner, factor, norm = _inner_product(self.scale)
-        first = proof.rule(8 if np.ndim(self.scale) else 1, inner)
-        scaled = Formula(f"{factor.text} {inner.text}", f"{factor.latex} {inner.latex}")
-        second = proof.rule(2, scaled, first)
+        inner, factor, norm = self._inner_product()
+        k = inner.formula()
+        scaled = Formula(f"{factor.text} {k.text}", rf"{factor.latex} \, {k.latex}")
+        second = proof.rule(2, scaled, proof.of(inner))
         third = proof.rule(7, Formula(f"exp({scaled.text})", rf"\exp\left({scaled.latex}\right)"), second)
-        f = Formula("f(x) exp(..) f(z)", r"f(x) \exp(\cdot) f(z)")
+        f = Formula(f"f(x) exp({scaled.text}) f(z)", rf"f(x) \, \exp\left({scaled.latex}\right) f(z)")
         fourth = proof.rule(6, f, third, note=f"f(x) = exp(-{norm})")
-        return proof.axiom(self.formula(), "the same function, since |x - z|^2 = |x|^2 - 2 x'z + |z|^2", fourth)
+        split = "|x - z|^2 = |x|^2 - 2 x'z + |z|^2"
+        if np.ndim(self.scale):
+            split = "(x-z)'A(x-z) = x'Ax - 2 x'Az + z'Az" + (
+                "" if np.ndim(self.scale) == 2 else ", A = diag(1/scale^2)"
+            )
+        return proof.axiom(self.formula(), f"the same function, since {split}", fourth)
 
-
-def _scaled_square(scale: Any) -> tuple[str, str]:
-    if np.ndim(scale) == 2:
-        return "(x-z)'A(x-z)", r"(x-z)^\top A (x-z)"
-    if np.ndim(scale) == 1:
-        return "sum_j (x_j-z_j)^2/scale_j^2", r"\textstyle\sum_j (x_j-z_j)^2/\sigma_j^2"
-    s = scale if isinstance(scale, str) else f"{scale:g}"
-    return f"|x - z|^2/{s}^2", rf"\lVert x-z\rVert^2/\mathrm{{{s}}}^2" if isinstance(scale, str) else rf"\lVert x-z\rVert^2/{s}^2"
-
-
-def _inner_product(scale: Any) -> tuple[Formula, Formula, str]:
-    """Return the inner product, its factor and the norm of the five-step proof."""
-    if np.ndim(scale):
-        return Formula("x'Az", r"x^\top A z"), Formula("2", "2"), "x'Ax"
-    s = scale if isinstance(scale, str) else f"{scale:g}"
-    return Formula("x'z", r"x^\top z"), Formula(f"(2/{s}^2)", rf"\tfrac{{2}}{{{s}^2}}"), f"|x|^2/{s}^2"
+    def _inner_product(self) -> tuple[Linear, Formula, str]:
+        """Return the inner product, its factor and the norm of the five-step proof."""
+        if np.ndim(self.scale):
+            array = np.asarray(self.scale, dtype=np.float64)
+            return Linear(array if array.ndim == 2 else np.diag(array**-2.0)), Formula("2", "2"), "x'Ax"
+        s, latex = number_text(self.scale)
+        if s == "1":
+            return Linear(), Formula("2", "2"), "|x|^2"
+        return Linear(), Formula(f"(2/{s}^2)", rf"\tfrac{{2}}{{{latex}^2}}"), f"|x|^2/{s}^2"

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from mercer._checks import describe, refuse
 from mercer.kernels import _form as forms
 from mercer.kernels._derivation import Formula, Proof
 from mercer.kernels._form import Form, Fused
 from mercer.kernels._kernel import Kernel
 from mercer.kernels._metrics import metric_view
 from mercer.kernels._statistics import Dot
+from mercer.kernels._views import View
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,8 +40,14 @@ class Linear(Kernel):
     def __post_init__(self) -> None:
         self._view()
 
-    def _view(self) -> tuple[Any, ...]:
-        return () if self.A is None else metric_view("Linear", "A", np.asarray(self.A, dtype=np.float64))
+    def _view(self) -> View:
+        if self.A is None:
+            return ()
+        try:
+            A = np.asarray(self.A, dtype=np.float64)
+        except (TypeError, ValueError):
+            refuse("Linear", "'A' must be a matrix of numbers", describe(self.A), "Give a (d, d) array.")
+        return metric_view("Linear", "A", A)
 
     def form(self) -> Form:
         return Fused(forms.Identity(), (Dot(),), self._view())
@@ -48,4 +56,8 @@ class Linear(Kernel):
         return Formula("x'z", "x^\\top z") if self.A is None else Formula("x'Az", "x^\\top A z")
 
     def _prove(self, proof: Proof) -> int:
-        return proof.rule(1 if self.A is None else 8, self.formula())
+        if self.A is None:
+            return proof.rule(1, self.formula())
+        eigenvalues = np.linalg.eigvalsh(np.asarray(self.A, dtype=np.float64))
+        low, high = (max(float(v), 0.0) for v in eigenvalues[[0, -1]])
+        return proof.rule(8, self.formula(), note=f"the eigenvalues of A lie in [{low:.3g}, {high:.3g}]")

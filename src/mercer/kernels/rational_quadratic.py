@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-from mercer._checks import positive, refuse
+from mercer._checks import positive
 from mercer._rules import const
 from mercer.kernels._derivation import Formula, Proof
 from mercer.kernels._form import Form, Fused, profile
 from mercer.kernels._kernel import Kernel
-from mercer.kernels._metrics import check_scale, scale_view
-from mercer.kernels._scales import RULES, scale_from_data
+from mercer.kernels._metrics import check_scale, scale_view, squared
+from mercer.kernels._scales import RULES, resolved
 from mercer.kernels._statistics import Squares
 
 
@@ -65,24 +64,27 @@ class RationalQuadratic(Kernel):
         check_scale("RationalQuadratic", self.scale, RULES)
 
     def resolve(self, X: Any) -> Self:
-        if not isinstance(self.scale, str):
-            return self
-        return dataclasses.replace(self, scale=scale_from_data("RationalQuadratic", self.scale, X))
+        return resolved(self, X)
 
     def form(self) -> Form:
-        if isinstance(self.scale, str):
-            refuse("RationalQuadratic", "'scale' must be a number where the kernel is used", repr(self.scale), "Call k.resolve(X).")
-        view, gamma = scale_view("RationalQuadratic", "scale", self.scale)
+        view, gamma = scale_view("RationalQuadratic", self.scale)
         if self.alpha == 1:
             return Fused(InverseRule(gamma), (Squares(),), view)
-        return Fused(InversePowerRule(gamma / self.alpha, float(self.alpha)), (Squares(),), view)
+        return Fused(InversePowerRule(gamma / float(self.alpha), float(self.alpha)), (Squares(),), view)
 
     def formula(self) -> Formula:
-        a = f"{self.alpha:g}"
-        return Formula(f"(1 + |x - z|^2/({a} scale^2))^-{a}", rf"\left(1 + \lVert x-z\rVert^2/({a}\sigma^2)\right)^{{-{a}}}")
+        a, t = f"{self.alpha:g}", squared(self.scale)
+        over = "" if a == "1" else f"/{a}"
+        return Formula(f"(1 + {t.text}{over})^-{a}", rf"\left(1 + {t.latex}{over}\right)^{{-{a}}}")
 
     def _prove(self, proof: Proof) -> int:
-        return proof.axiom(
-            self.formula(),
-            "Schoenberg: a mixture of Gaussians exp(-u |x-z|^2) with weights u^(alpha-1) exp(-alpha scale^2 u) >= 0",
-        )
+        t, a = squared(self.scale), float(self.alpha)
+        return mixture(proof, self.formula(), t, f"u^{a - 1:g} exp(-{a:g} u)")
+
+
+def mixture(proof: Proof, claim: Formula, t: Formula, weight: str) -> int:
+    """Prove a mixture of Gaussians by Schoenberg's theorem."""
+    gaussian = Formula(f"exp(-u {t.text})", rf"\exp\left(-u \, {t.latex}\right)")
+    first = proof.axiom(gaussian, "a Gaussian, for each u >= 0 (rules 1, 2, 7, 6)")
+    reason = f"Schoenberg: a mixture of Gaussians over u >= 0 with weights in proportion to {weight} >= 0"
+    return proof.axiom(claim, reason, first)

@@ -1,0 +1,87 @@
+"""Filling one tile with a statistic where the compiled loop does not: matrix products, CSR rows, odd blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.gram._fused import NEAR, STEP, Pairs
+from mercer.gram._passes import Lone, Side, Values, distances, distances_sparse, fill_sparse, sweep
+from mercer.gram._packed import WIDTH, DensePoints, SparsePoints
+from mercer.gram._sources import Buffers
+from mercer.kernels._form import Identity
+from mercer.kernels._statistics import Squares
+
+PANEL_BYTES = 16 * 2**20  # a densified panel of CSR rows may be this large; beyond, SciPy multiplies
+
+
+def fill_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray, buffers: Buffers) -> np.ndarray:
+    """Return the flat array S with the statistic of rows i0..i1 and columns j0..j1, row after row."""
+    if isinstance(pairs.left, SparsePoints):
+        _sparse_tile(pairs, i0, i1, j0, j1, S, buffers)
+    elif pairs.direct:
+        _direct_tile(pairs, i0, i1, j0, j1, S, buffers)
+    else:
+        _product_tile(pairs, i0, i1, j0, j1, S)
+    return S
+
+
+def _product_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray) -> None:
+    left, right = pairs.left, pairs.right
+    assert isinstance(left, DensePoints) and isinstance(right, DensePoints)
+    h, w = i1 - i0, j1 - j0
+    np.matmul(left.rows[i0:i1], right.rows[j0:j1].T, out=S[: h * w].reshape(h, w))
+    if isinstance(pairs.statistic, Squares):
+        near = S.dtype.type(NEAR)
+        distances(S, w, h, left.squares, right.squares, left.flat, right.flat, left.depth, i0, j0, near)
+
+
+def _direct_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray, buffers: Buffers) -> None:
+    """Fill a block coordinate by coordinate; one that does not start on a panel is packed anew."""
+    if i0 % 4 or j0 % WIDTH:
+        pairs = pairs.take(slice(i0, i1), slice(j0, j1))
+        i0, i1, j0, j1 = 0, i1 - i0, 0, j1 - j0
+    left, right = pairs.left, pairs.right
+    assert isinstance(left, DensePoints) and isinstance(right, DensePoints)
+    side = Side(left.flat, right.panels, left.depth)
+    T = buffers.get("direct", STEP * WIDTH, S.dtype)
+    sink, span = Values(S, j1 - j0, i0, j0), (i0, i1, j0 // WIDTH, -(-j1 // WIDTH))
+    rule = Identity()
+    sweep(pairs.statistic, side, pairs.statistic, side, Lone(), False, rule, sink, span, j1, False, STEP, T, T)
+
+
+def _sparse_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray, buffers: Buffers) -> None:
+    X, Y = pairs.left.rows, pairs.right.rows
+    h, w, d = i1 - i0, j1 - j0, X.shape[1]
+    if d * WIDTH * S.itemsize > PANEL_BYTES:
+        S[: h * w].reshape(h, w)[...] = (X[i0:i1] @ Y[j0:j1].T).toarray()
+    else:
+        tile = S[: h * w].reshape(h, w)
+        for j in range(0, w, WIDTH):
+            wide = min(WIDTH, w - j)
+            panel = _dense_panel(Y, j0 + j, j0 + j + wide, buffers, S.dtype)
+            piece = buffers.get("sparse", h * wide, S.dtype)
+            fill_sparse(X.indptr, X.indices, X.data, i0, h, panel, wide, piece)
+            tile[:, j : j + wide] = piece[: h * wide].reshape(h, wide)
+    if isinstance(pairs.statistic, Squares):
+        _sparse_distances(pairs, i0, j0, h, w, S)
+
+
+def _dense_panel(Y: Any, j0: int, j1: int, buffers: Buffers, dtype: Any) -> np.ndarray:
+    """Return rows j0..j1 of a CSR matrix as a dense flat panel, coordinate after coordinate."""
+    d, w = Y.shape[1], j1 - j0
+    panel = buffers.tile("panel", d, w, dtype)
+    panel[...] = 0
+    a, b = Y.indptr[j0], Y.indptr[j1]
+    columns = np.repeat(np.arange(w), np.diff(Y.indptr[j0 : j1 + 1]))
+    panel[Y.indices[a:b], columns] = Y.data[a:b]
+    return panel.reshape(-1)
+
+
+def _sparse_distances(pairs: Pairs, i0: int, j0: int, h: int, w: int, S: np.ndarray) -> None:
+    X, Y = pairs.left, pairs.right
+    distances_sparse(
+        S, w, h, X.squares, Y.squares, X.rows.indptr, X.rows.indices, X.rows.data,
+        Y.rows.indptr, Y.rows.indices, Y.rows.data, i0, j0, S.dtype.type(NEAR),
+    )  # fmt: skip  # the tile, then both sides

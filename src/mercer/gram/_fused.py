@@ -1,0 +1,155 @@
+"""The source of a fused form: statistics filled in compiled panels, by matrix products, or from CSR rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._rules import cast
+from mercer.gram._packed import WIDTH, DensePoints, Index, Points, SparsePoints
+from mercer.gram._sources import Buffers, Source
+from mercer.kernels._form import Fused
+from mercer.kernels._statistics import Dot, Squares, Statistic
+
+DIRECT_UP_TO = 32  # coordinates: above, a matrix product with repaired cancellation is faster than differences
+STEP = 128  # rows of a tile in the compiled loop: it stays in the second-level cache
+NEAR = 0.01  # squared distances below this share of |x|^2 + |z|^2 are recomputed from the rows
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """One statistic between the rows of two sides."""
+
+    statistic: Statistic
+    left: Points
+    right: Points
+
+    @property
+    def direct(self) -> bool:
+        """Whether the compiled loop sums it coordinate by coordinate."""
+        if isinstance(self.left, SparsePoints):
+            return False
+        return self.left.depth <= DIRECT_UP_TO or not isinstance(self.statistic, (Dot, Squares))
+
+    def swapped(self) -> Pairs:
+        """Return the statistic seen from the other side (all statistics are symmetric)."""
+        return replace(self, left=self.right, right=self.left)
+
+    def take(self, rows: Index | None, columns: Index | None) -> Pairs:
+        """Return it between some rows and some columns."""
+        left = self.left if rows is None else self.left.take(rows)
+        right = self.right if columns is None else self.right.take(columns)
+        return replace(self, left=left, right=right)
+
+
+class FusedSource(Source):
+    """Values of a rule of one or two statistics; K v in one compiled pass."""
+
+    def __init__(self, rule: Any, pairs: tuple[Pairs, ...], dtype: Any, tile_dtype: Any) -> None:
+        self.rule, self.pairs, self.dtype, self.tile_dtype = rule, pairs, np.dtype(dtype), np.dtype(tile_dtype)
+        self.n, self.m = pairs[0].left.n, pairs[0].right.n
+        self.symmetric = all(p.left is p.right for p in pairs)
+        self.direct = all(p.direct for p in pairs)
+        self._rule = cast(rule, tile_dtype)
+
+    def take(self, rows: Index | None, columns: Index | None) -> Source:
+        return FusedSource(self.rule, tuple(p.take(rows, columns) for p in self.pairs), self.dtype, self.tile_dtype)
+
+    def swapped(self) -> Source:
+        return FusedSource(self.rule, tuple(p.swapped() for p in self.pairs), self.dtype, self.tile_dtype)
+
+    def tile_shape(self) -> tuple[int, int]:
+        if self.direct:
+            return WIDTH, 4 * WIDTH
+        depth = max(_depth(p.left) for p in self.pairs)
+        return (512, 512) if depth < 100 else (1024, 1024)
+
+    def prepare(self) -> None:
+        for p in self.pairs:
+            if self.direct:
+                p.right.panels  # type: ignore[union-attr]  # noqa: B018  # direct means dense; cached when first read
+            elif isinstance(p.statistic, Squares):
+                p.left.squares, p.right.squares  # noqa: B018  # as above
+
+    @property
+    def mirrors(self) -> bool:
+        return not self.direct
+
+    # ------------------------------------------------------------ what the tile loop is asked for
+
+    def values(self, i0: int, i1: int, j0: int, j1: int, out: np.ndarray, buffers: Buffers) -> None:
+        from mercer.gram._passes import Values
+
+        if out.dtype != self.tile_dtype:
+            tile = buffers.tile("cast", i1 - i0, j1 - j0, self.tile_dtype)
+            self.values(i0, i1, j0, j1, tile, buffers)
+            out[...] = tile
+            return
+        flat, stride = _flat(out)
+        self._each_tile(Values(flat, stride, i0, j0), i0, i1, j0, j1, False, buffers)
+
+    def dot(self, i0: int, i1: int, j0: int, j1: int, v: np.ndarray, out: np.ndarray, buffers: Buffers) -> None:
+        if v.ndim == 2:
+            return super().dot(i0, i1, j0, j1, v, out, buffers)
+        from mercer.gram._passes import Product
+
+        self._each_tile(Product(v, out, i0, j0), i0, i1, j0, j1, False, buffers)
+
+    def mirrored(self, i0: int, i1: int, j0: int, j1: int, v: np.ndarray, out: np.ndarray, buffers: Buffers) -> None:
+        if v.ndim == 2:
+            return super().mirrored(i0, i1, j0, j1, v, out, buffers)
+        from mercer.gram._passes import Mirrored
+
+        part = buffers.get("mirror", max(self.tile_shape()[1], WIDTH), self.tile_dtype)
+        self._each_tile(Mirrored(v, out, part), i0, i1, j0, j1, i0 == j0, buffers)
+
+    def _each_tile(self, sink: Any, i0: int, i1: int, j0: int, j1: int, upper: bool, buffers: Buffers) -> None:
+        """Give every tile of the block (the upper ones only, if asked) to a sink."""
+        if self.direct and j0 % WIDTH == 0 and (j1 % WIDTH == 0 or j1 == self.m) and i0 % 4 == 0:
+            self._sweep(sink, i0, i1, j0, j1, upper, buffers)
+        else:
+            self._filled_tiles(sink, i0, i1, j0, j1, upper, buffers)
+
+    def _sweep(self, sink: Any, i0: int, i1: int, j0: int, j1: int, upper: bool, buffers: Buffers) -> None:
+        from mercer.gram._passes import Lone, Side, Two, sweep
+
+        sides = [Side(p.left.flat, p.right.panels, p.left.depth) for p in self.pairs]  # type: ignore[union-attr]  # direct means dense
+        two = len(self.pairs) == 2
+        S = buffers.get("S", STEP * WIDTH, self.tile_dtype)
+        T = buffers.get("T", STEP * WIDTH, self.tile_dtype) if two else S
+        span = (i0, i1, j0 // WIDTH, -(-j1 // WIDTH))
+        sweep(
+            self.pairs[0].statistic, sides[0], self.pairs[-1].statistic, sides[-1], Two() if two else Lone(), two,
+            self._rule, sink, span, self.m, upper, STEP, S, T,
+        )  # fmt: skip  # what is summed, what is made of it, where
+
+    def _filled_tiles(self, sink: Any, i0: int, i1: int, j0: int, j1: int, upper: bool, buffers: Buffers) -> None:
+        from mercer.gram._fill import fill_tile
+        from mercer.gram._passes import Lone, Two, use
+
+        count = Two() if len(self.pairs) == 2 else Lone()
+        h, w = self.tile_shape()
+        if upper:
+            h = w = min(h, w)
+        for i in range(i0, i1, h):
+            for j in range(i if upper else j0, j1, w):
+                a, b = min(i + h, i1), min(j + w, j1)
+                found = [
+                    fill_tile(p, i, a, j, b, buffers.get(("tile", k), (a - i) * (b - j), self.tile_dtype), buffers)
+                    for k, p in enumerate(self.pairs)
+                ]
+                use(sink, count, self._rule, found[0], found[-1], b - j, i, a - i, j, b - j)
+
+
+def _depth(points: Points) -> int:
+    return points.depth if isinstance(points, DensePoints) else 1
+
+
+def _flat(out: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return a block as one flat array over its memory, and the distance between its rows."""
+    itemsize = out.itemsize
+    stride = out.strides[0] // itemsize if out.shape[0] > 1 else out.shape[1]
+    size = (out.shape[0] - 1) * stride + out.shape[1]
+    return np.lib.stride_tricks.as_strided(out, (size,), (itemsize,)), stride

@@ -1,0 +1,100 @@
+"""Rows made ready for tiles: centred where a statistic allows it, rounded once, padded, and packed in panels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+WIDTH = 256  # columns of a panel; a power of two, and known to the compiler
+Index = Any  # a slice or an array of positions
+
+
+@dataclass(frozen=True)
+class DensePoints:
+    """n rows of d coordinates, both padded (rows to whole panels, coordinates to a multiple of 4) with zeros."""
+
+    rows: np.ndarray
+    n: int
+
+    @cached_property
+    def flat(self) -> np.ndarray:
+        """The rows one after the other."""
+        return self.rows.reshape(-1)
+
+    @property
+    def depth(self) -> int:
+        """How many coordinates a row has, padding included."""
+        return int(self.rows.shape[1])
+
+    @cached_property
+    def panels(self) -> np.ndarray:
+        """The rows packed so that panel b holds, coordinate after coordinate, its WIDTH rows side by side."""
+        blocks = self.rows.reshape(-1, WIDTH, self.depth)
+        return np.ascontiguousarray(blocks.transpose(0, 2, 1)).reshape(-1)
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """|x|^2 of each row, summed in float64."""
+        return np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64).astype(self.rows.dtype)
+
+    def take(self, index: Index) -> DensePoints:
+        """Return some of the rows."""
+        return padded(self.rows[: self.n][index], self.rows.dtype)
+
+
+@dataclass(frozen=True)
+class SparsePoints:
+    """CSR rows with sorted indices."""
+
+    rows: Any
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return int(self.rows.shape[0])
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """|x|^2 of each row, summed in float64."""
+        own = self.rows.multiply(self.rows).sum(axis=1, dtype=np.float64)
+        return np.asarray(own).ravel().astype(self.rows.dtype)
+
+    def take(self, index: Index) -> SparsePoints:
+        """Return some of the rows."""
+        return SparsePoints(self.rows[index])
+
+
+Points = DensePoints | SparsePoints
+
+
+def padded(X: np.ndarray, dtype: Any, shift: np.ndarray | None = None) -> DensePoints:
+    """Return dense rows less a shift (taken off in float64), rounded to dtype and padded with zeros.
+
+    Cost: one pass over X, a block at a time, so that no float64 copy of it is made.
+    """
+    n, d = X.shape
+    rows = np.zeros((-(-max(n, 1) // WIDTH) * WIDTH, -(-d // 4) * 4), dtype)
+    if shift is None:
+        rows[:n, :d] = X
+        return DensePoints(rows, n)
+    for i in range(0, n, 4096):
+        rows[i : min(i + 4096, n), :d] = X[i : i + 4096].astype(np.float64, copy=False) - shift
+    return DensePoints(rows, n)
+
+
+def csr(X: Any, dtype: Any) -> SparsePoints:
+    """Return CSR rows in dtype with sorted indices and no duplicates; the user's matrix is left as it is."""
+    rows = sparse.csr_matrix(X, dtype=dtype, copy=True)
+    rows.sum_duplicates()
+    return SparsePoints(rows)
+
+
+def centre(X: np.ndarray) -> np.ndarray:
+    """Return the mean of the rows in float64, to be taken off before rounding."""
+    with np.errstate(over="ignore"):
+        mean = X.mean(axis=0, dtype=np.float64)
+    return np.where(np.isfinite(mean), mean, 0.0)

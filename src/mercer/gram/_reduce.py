@@ -1,0 +1,92 @@
+"""Reductions over the rows of a Gram that never store it: sums by label, the k smallest or largest of each row."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._checks import describe, integer, refuse
+from mercer.gram._gram import Gram
+from mercer.gram._pool import run_all
+from mercer.gram._product import band_rows
+from mercer.gram._sources import Buffers
+
+
+class Nearest(NamedTuple):
+    """The k extreme entries of each row, best first, and their columns; ties go to the smaller column."""
+
+    values: np.ndarray
+    indices: np.ndarray
+
+
+def sum_by_label(K: Gram, labels: Any, n_labels: int | None = None, weights: Any = None) -> np.ndarray:
+    """Return S[i, c] = sum of weights[j] K[i, j] over the columns j with label c. Cost: one product of n_labels columns.
+
+    Examples
+    --------
+    >>> from mercer.gram import from_matrix, sum_by_label
+    >>> sum_by_label(from_matrix([[1.0, 2.0, 3.0]]), [0, 1, 1])
+    array([[1., 5.]])
+    """
+    labels = np.asarray(labels)
+    m = K.shape[1]
+    if labels.shape != (m,) or labels.dtype.kind not in "iu" or (m and labels.min() < 0):
+        refuse("sum_by_label", f"labels must be {m} integers >= 0, one a column", describe(labels))
+    count = int(labels.max(initial=-1)) + 1 if n_labels is None else integer("sum_by_label", "n_labels", n_labels, 1)
+    if m and labels.max() >= count:
+        refuse("sum_by_label", f"labels must be below n_labels = {count}", labels.max())
+    onehot = np.zeros((m, count), K.dtype if weights is None else np.float64)
+    onehot[np.arange(m), labels] = 1.0 if weights is None else np.asarray(weights, dtype=np.float64)
+    return (K @ onehot).astype(np.float64, copy=False)
+
+
+def smallest(K: Gram, k: int = 1, scale: float = 1.0, offset: Any = None) -> Nearest:
+    """Return the k smallest of scale K[i, j] + offset[j] in each row, in order, with their columns.
+
+    With scale -2 and offset k(y, y) these are the nearest points in feature space, less k(x, x). Cost: n m d, and
+    n m for the comparison; memory n k.
+
+    Examples
+    --------
+    >>> from mercer.gram import from_matrix, smallest
+    >>> smallest(from_matrix([[3.0, 1.0, 2.0]]), k=2).indices
+    array([[1, 2]])
+    """
+    k = integer("smallest", "k", k, 1)
+    n, m = K.shape
+    if k > m:
+        refuse("smallest", f"k must be at most the {m} columns", k)
+    shift = np.zeros(m, K.dtype) if offset is None else np.asarray(offset).astype(K.dtype)
+    if shift.shape != (m,):
+        refuse("smallest", f"offset must be {m} numbers, one a column", f"shape {shift.shape}")
+    from mercer.gram._passes import keep_smallest
+
+    best, where = np.full((n, k), np.inf, K.dtype), np.zeros((n, k), np.int64)
+    source, factor = K._source, K.dtype.type(scale)
+    source.prepare()
+    rows, columns = min(band_rows(source), 1024), max(1024, source.tile_shape()[1])
+
+    def work(i: int, buffers: Buffers) -> None:
+        a = min(i + rows, n)
+        for j in range(0, m, columns):
+            b = min(j + columns, m)
+            tile = buffers.tile("smallest", a - i, b - j, K.dtype)
+            source.values(i, a, j, b, tile, buffers)
+            keep_smallest(tile, factor, shift, j, best[i:a], where[i:a])
+
+    run_all(range(0, n, rows), work, K._engine.n_threads, Buffers)
+    return Nearest(best, where)
+
+
+def largest(K: Gram, k: int = 1) -> Nearest:
+    """Return the k largest entries of each row, in order, with their columns; cost as `smallest`.
+
+    Examples
+    --------
+    >>> from mercer.gram import from_matrix, largest
+    >>> largest(from_matrix([[3.0, 1.0, 2.0]]), k=2).values
+    array([[3., 2.]])
+    """
+    found = smallest(K, k, scale=-1.0)
+    return Nearest(-found.values, found.indices)
