@@ -271,6 +271,45 @@ def _exp_minus(x):  # type: ignore[no-untyped-def]  # as above
     return double
 
 
+_P = (
+    0.69314720290688384135, 0.24022647906929344519, 0.055503323480922524614, 0.0096184378573674677094,
+    0.0013398925975231476737, 0.00015353319416147326818,
+)  # fmt: skip  # 2^f = 1 + f p(f), in float32
+_P0, _P1, _P2, _P3, _P4, _P5 = (_F(c) for c in _P)
+_DEEPEST2 = _F(125.0)
+_R0, _R1, _R2, _R3, _R4, _R5, _R6, _R7, _R8, _R9 = (
+    0.69314718055994919078, 0.24022650695909097832, 0.055504108664480741976, 0.0096181291079842302062,
+    0.0013333558225989621044, 0.00015403529993335846517, 0.000015252659309227740583, 1.3215653838839541677e-6,
+    1.0208347105582954977e-7, 7.0381700579442597319e-9,
+)  # fmt: skip  # as above, in float64
+
+
+@overload(_rules.exp2_minus, jit_options=_RULE_OPTIONS)
+def _exp2_minus(x):  # type: ignore[no-untyped-def]  # as above
+    if x == types.float32:
+
+        def single(x):  # type: ignore[no-untyped-def]  # as above
+            y = min(x, _DEEPEST2)
+            shifted = _ROUND32 - y
+            f = (_ROUND32 - shifted) - y
+            p = ((((_P5 * f + _P4) * f + _P3) * f + _P2) * f + _P1) * f + _P0
+            return (p * f + _ONE) * _float32_of_bits(np.int32(_bits32(shifted) << np.int32(23)))
+
+        return single
+
+    def double(x):  # type: ignore[no-untyped-def]  # as above
+        y = min(x, 1021.0)
+        shifted = _ROUND64 - y
+        f = (_ROUND64 - shifted) - y
+        f2 = f * f
+        f4 = f2 * f2
+        high = (_R4 + _R5 * f) + (_R6 + _R7 * f) * f2 + f4 * (_R8 + _R9 * f)
+        p = (_R0 + _R1 * f) + (_R2 + _R3 * f) * f2 + f4 * high
+        return (p * f + 1.0) * _float64_of_bits(_bits64(shifted) << np.int64(52))
+
+    return double
+
+
 @overload(_rules.exp, jit_options=_RULE_OPTIONS)
 def _exp(x):  # type: ignore[no-untyped-def]  # as above
     if x == types.float32:

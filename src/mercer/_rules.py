@@ -63,6 +63,11 @@ def exp_minus(x: Any) -> Any:
     return np.exp(-x)
 
 
+def exp2_minus(x: Any) -> Any:
+    """2 to the -x for x >= 0; compiled, the fastest of the three."""
+    return np.exp2(-x)
+
+
 def where(condition: Any, a: Any, b: Any) -> Any:
     """Choose a where the condition holds, else b; both are computed."""
     return np.where(condition, a, b)

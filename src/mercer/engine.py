@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -58,7 +59,7 @@ class Engine:
         if self.memory is None:
             return _physical_memory() // 2
         size = _parsed(self.memory) if isinstance(self.memory, str) else self.memory
-        if not is_number(size) or not size > 0:
+        if not is_number(size) or not 0 < size < math.inf:
             refuse(
                 "Engine", "'memory' must be a positive number of bytes or a text such as '2 GB'", describe(self.memory)
             )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from mercer.engine import Engine
 from mercer.gram._held import BLOCK, DenseSource, PackedSource
-from mercer.gram._pool import run, run_all, tournament
-from mercer.gram._product import band_rows, block_rows
+from mercer.gram._pool import run, tournament
+from mercer.gram._product import ENTRIES_PER_TASK, band_rows, block_rows
 from mercer.gram._sources import Buffers, Source
+
+TILE = 1024  # columns: every source's tiles divide it
 
 
 def block(source: Source, engine: Engine, out: np.ndarray | None = None) -> np.ndarray:
@@ -27,11 +31,16 @@ def block(source: Source, engine: Engine, out: np.ndarray | None = None) -> np.n
 def _banded_block(source: Source, engine: Engine, out: np.ndarray) -> None:
     rows = min(band_rows(source), max(source.tile_shape()[0], 256))
 
-    def work(i: int, buffers: Buffers) -> None:
-        a = min(i + rows, source.n)
-        source.values(i, a, 0, source.m, out[i:a], buffers)
+    step = max(1, 2 * ENTRIES_PER_TASK // rows // TILE) * TILE
 
-    run_all(range(0, source.n, rows), work, engine.n_threads, Buffers)
+    def work(i: int, buffers: Buffers) -> Iterator[None]:
+        a = min(i + rows, source.n)
+        for j in range(0, source.m, step):
+            b = min(j + step, source.m)
+            source.values(i, a, j, b, out[i:a, j:b], buffers)
+            yield
+
+    run(range(0, source.n, rows), work, engine.n_threads, Buffers)
 
 
 def _mirrored_block(source: Source, engine: Engine, out: np.ndarray) -> None:
@@ -44,8 +53,7 @@ def _mirrored_block(source: Source, engine: Engine, out: np.ndarray) -> None:
         if i != j:
             out[j:b, i:a] = out[i:a, j:b].T
 
-    pairs = [pair for r in tournament(-(-n // size)) for pair in r]
-    run_all(pairs, work, engine.n_threads, Buffers)  # all tiles lie apart, so the order does not matter
+    run(tournament(-(-n // size)), work, engine.n_threads, Buffers)  # all tiles lie apart, so the order does not matter
 
 
 def stored(source: Source, engine: Engine) -> Source:
@@ -57,14 +65,15 @@ def stored(source: Source, engine: Engine) -> Source:
     spans = [(i, j) for i in range(0, n, BLOCK) for j in range(i, n, BLOCK)]
     blocks = {(i, j): np.empty((min(BLOCK, n - i), min(BLOCK, n - j)), source.dtype) for i, j in spans}
 
-    def work(at: tuple[int, int], buffers: Buffers) -> None:
+    def work(at: tuple[int, int], buffers: Buffers) -> Iterator[None]:
         i, j = at
         h, w = blocks[at].shape
         for r in range(0, h, 256):  # in strips, so that Ctrl-C is heard
             a = min(r + 256, h)
             source.values(i + r, i + a, j, j + w, blocks[at][r:a], buffers)
+            yield
 
-    run([spans], work, engine.n_threads, Buffers)
+    run(spans, work, engine.n_threads, Buffers)
     return PackedSource(blocks, n, source.dtype)
 
 

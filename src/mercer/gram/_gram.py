@@ -114,7 +114,7 @@ class Gram:
         if array.dtype == bool and array.shape == (self.shape[axis],):
             return np.flatnonzero(array)
         size = self.shape[axis]
-        if array.ndim != 1 or array.dtype.kind not in "iu":
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
             refuse("gram", f"'{name}' must be positions, a mask or a slice", describe(index))
         if array.size and not (-size <= array.min() and array.max() < size):
             refuse("gram", f"'{name}' must lie in 0..{size - 1}", f"positions from {array.min()} to {array.max()}")

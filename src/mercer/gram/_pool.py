@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -18,46 +18,83 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # looks up the loaded libraries once: that takes milliseconds
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context in which each matrix product runs on the thread that calls it."""
-    return _controller().limit(limits=1, user_api="blas")
+class _OneThread:
+    """The limit on the threads of matrix products: it holds for the process, so the last to leave lifts it."""
+
+    def __init__(self) -> None:
+        self.lock, self.users = threading.Lock(), 0
+        self.limit: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.users == 0:
+                self.limit = _controller().limit(limits=1, user_api="blas")
+            self.users += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                self.limit.restore_original_limits()
+
+
+_ONE_THREAD = _OneThread()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run each matrix product on the thread that calls it; such contexts may overlap in several threads."""
+    _ONE_THREAD.enter()
+    try:
+        yield
+    finally:
+        _ONE_THREAD.leave()
 
 
 def run(
-    rounds: Sequence[Sequence[Item]], work: Callable[[Item, Any], None], threads: int, workspace: Callable[[], Any]
+    items: Iterable[Item],
+    work: Callable[[Item, Any], Iterable[Any] | None],
+    threads: int,
+    workspace: Callable[[], Any],
+    touches: Callable[[Item], Iterable[int]] = lambda item: (),
 ) -> None:
-    """Do every item of a round, on any thread, before the next round starts.
+    """Do every item, on any thread; items that touch a common number run one at a time, in the order given.
 
-    Items of one round must write to different places. ``workspace`` makes the buffers of one thread. Ctrl-C and errors
-    stop all threads at their next item.
+    So sums into what the numbers stand for come in a fixed order. ``workspace`` makes the buffers of one thread.
+    Ctrl-C and errors stop all threads at their next item, or where ``work`` of a long one, a generator, yields.
     """
-    most = max((len(items) for items in rounds), default=0)
+    queue = list(items)
     with one_blas_thread():
-        if threads <= 1 or most <= 1:
+        if threads <= 1 or len(queue) <= 1:
             buffers = workspace()
-            for items in rounds:
-                for item in items:
-                    work(item, buffers)
+            for item in queue:
+                for _ in work(item, buffers) or ():
+                    pass
             return
-        _Team(rounds, work, min(threads, most), workspace).run()
-
-
-def run_all(
-    items: Iterable[Item], work: Callable[[Item, Any], None], threads: int, workspace: Callable[[], Any]
-) -> None:
-    """Do every item, in any order, on some threads."""
-    run([list(items)], work, threads, workspace)
+        _Team(queue, work, min(threads, len(queue)), workspace, touches).run()
 
 
 class _Team:
     """The threads of one run; the caller's thread is one of them."""
 
-    def __init__(self, rounds: Sequence[Sequence[Any]], work: Any, size: int, workspace: Any) -> None:
-        self.rounds, self.work, self.workspace, self.size = rounds, work, workspace, size
-        self.barrier = threading.Barrier(size)
-        self.queues = [iter(items) for items in rounds]
-        self.lock = threading.Lock()
+    def __init__(self, queue: list[Any], work: Any, size: int, workspace: Any, touches: Any) -> None:
+        self.queue, self.work, self.size, self.workspace = queue, work, size, workspace
+        self.touched = [tuple(set(touches(item))) for item in queue]
+        self.turns = self._turns()
+        self.done: dict[int, int] = {}
+        self.next = 0
+        self.changed = threading.Condition()
         self.errors: list[BaseException] = []
+
+    def _turns(self) -> list[tuple[int, ...]]:
+        """Return, for each item, how many earlier items touch each of its numbers."""
+        seen: dict[int, int] = {}
+        turns = []
+        for numbers in self.touched:
+            turns.append(tuple(seen.get(k, 0) for k in numbers))
+            for k in numbers:
+                seen[k] = seen.get(k, 0) + 1
+        return turns
 
     def run(self) -> None:
         helpers = [threading.Thread(target=self._member, daemon=True) for _ in range(self.size - 1)]
@@ -72,30 +109,42 @@ class _Team:
     def _member(self) -> None:
         try:
             buffers = self.workspace()
-            for queue in self.queues:
-                self._drain(queue, buffers)
-                if len(self.queues) > 1:
-                    self.barrier.wait()
-        except threading.BrokenBarrierError:
-            pass  # another thread has failed and said why
+            while (at := self._claim()) is not None:
+                for _ in self.work(self.queue[at], buffers) or ():
+                    if self.errors:
+                        return
+                self._finish(at)
         except BaseException as error:  # KeyboardInterrupt too: every thread must stop, then the caller hears of it
-            self.errors.append(error)
-            self.barrier.abort()
+            with self.changed:
+                self.errors.append(error)
+                self.changed.notify_all()
 
-    def _drain(self, queue: Any, buffers: Any) -> None:
-        while not self.errors:
-            with self.lock:
-                item = next(queue, None)
-            if item is None:
-                return
-            self.work(item, buffers)
+    def _claim(self) -> int | None:
+        """Return the next item's place once all that must come before it is done; None when there is none."""
+        with self.changed:
+            at = self.next
+            if at >= len(self.queue):
+                return None
+            self.next += 1
+            while not self.errors and not self._ready(at):
+                self.changed.wait()
+            return None if self.errors else at
+
+    def _ready(self, at: int) -> bool:
+        return all(self.done.get(k, 0) == turn for k, turn in zip(self.touched[at], self.turns[at], strict=True))
+
+    def _finish(self, at: int) -> None:
+        with self.changed:
+            for k in self.touched[at]:
+                self.done[k] = self.done.get(k, 0) + 1
+            self.changed.notify_all()
 
 
-def tournament(n: int) -> list[list[tuple[int, int]]]:
-    """Return rounds of pairs I <= J of 0..n-1 in which no number stands twice in a round; each pair comes once.
+def tournament(n: int) -> list[tuple[int, int]]:
+    """Return the pairs I <= J of 0..n-1, each once, ordered so that neighbours rarely share a number.
 
-    The circle method; the first round holds the pairs (I, I). It is what lets the upper tiles of a symmetric product
-    be done by many threads into one output, with every sum in a fixed order.
+    The circle method of a tournament: rounds in which nobody plays twice, one after the other; the pairs (I, I) come
+    first. So many threads can add the tiles of a symmetric product into one output, each sum in a fixed order.
     """
     rounds = [[(i, i) for i in range(n)]]
     players: list[int] = [*range(n), *([-1] if n % 2 else [])]
@@ -104,4 +153,4 @@ def tournament(n: int) -> list[list[tuple[int, int]]]:
         pairs = zip(players[:half], reversed(players[half:]), strict=True)
         rounds.append([(min(a, b), max(a, b)) for a, b in pairs if a >= 0 and b >= 0])
         players = [players[0], players[-1], *players[1:-1]]
-    return [r for r in rounds if r]
+    return [pair for pairs in rounds for pair in pairs]

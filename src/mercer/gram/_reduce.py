@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._checks import describe, integer, refuse
 from mercer.gram._gram import Gram
-from mercer.gram._pool import run_all
+from mercer.gram._pool import run
 from mercer.gram._product import band_rows
 from mercer.gram._sources import Buffers
 
@@ -67,15 +68,16 @@ def smallest(K: Gram, k: int = 1, scale: float = 1.0, offset: Any = None) -> Nea
     source.prepare()
     rows, columns = min(band_rows(source), 1024), max(1024, source.tile_shape()[1])
 
-    def work(i: int, buffers: Buffers) -> None:
+    def work(i: int, buffers: Buffers) -> Iterator[None]:
         a = min(i + rows, n)
         for j in range(0, m, columns):
             b = min(j + columns, m)
             tile = buffers.tile("smallest", a - i, b - j, K.dtype)
             source.values(i, a, j, b, tile, buffers)
             keep_smallest(tile, factor, shift, j, best[i:a], where[i:a])
+            yield
 
-    run_all(range(0, n, rows), work, K._engine.n_threads, Buffers)
+    run(range(0, n, rows), work, K._engine.n_threads, Buffers)
     return Nearest(best, where)
 
 

@@ -126,6 +126,7 @@ _BOUNDS: dict[Any, Bound] = {
     np.maximum: _larger,
     np.minimum: _larger,
     np.exp: _monotone(-np.inf, np.inf),
+    np.exp2: _monotone(-np.inf, np.inf),
     np.expm1: _monotone(-np.inf, np.inf),
     np.tanh: _monotone(-np.inf, np.inf),
     np.arctan: _monotone(-np.inf, np.inf),

@@ -26,10 +26,11 @@ class Smallest:
 def dense(K: np.ndarray) -> Smallest:
     """Enclose the smallest eigenvalue of a symmetric float64 matrix, rigorously. Cost: about 2 n^3 flops.
 
-    High: the Rayleigh quotient of the computed eigenvector, plus gamma_{2n+4} |v|'|K||v| / v'v. Low: a shift s for which
-    Cholesky of K - s I runs to its end in floating point, less what that may hide. By Demmel and Rump the computed
-    factor R has |R'R - (K - s I)| <= (d_i d_j), d_j^2 = phi a_jj, phi = gamma_{n+4} / (1 - gamma_{n+4}), so that the
-    smallest eigenvalue is at least s - phi trace(K - s I). Twice that is used, for blocked algorithms.
+    High: the Rayleigh quotient of the computed eigenvector, plus gamma_{2n+4} |v|'|K||v| / v'v.
+    Low: a shift s for which Cholesky of A = K - s I runs to its end in floating point, less what that may hide. By
+    Demmel and Rump the computed factor R has |R'R - A|_ij <= d_i d_j, d_j^2 = phi a_jj, phi = gamma_{n+4} / (1 -
+    gamma_{n+4}), so that the smallest eigenvalue is at least s - phi trace(A). Twice that is used, for blocked
+    algorithms.
     """
     n = len(K)
     unit = _unit(K)
@@ -83,9 +84,9 @@ class Ritz:
     def low(self, doubt: float) -> float:
         """Return a lower bound on the smallest eigenvalue that fails with probability at most doubt.
 
-        Kuczynski and Wozniakowski (1992): from a random start on the sphere, k steps leave
-        (theta - lambda_min) / (lambda_max - lambda_min) > e with probability at most 1.648 sqrt(n) exp(-sqrt(e) (2k - 1)),
-        whatever the spectrum. Half of doubt goes to each end of the spectrum.
+        Kuczynski and Wozniakowski (1992): from a random start on the sphere, k steps leave (theta - lambda_min) /
+        (lambda_max - lambda_min) > e with probability at most 1.648 sqrt(n) exp(-sqrt(e) (2k - 1)), whatever the
+        spectrum. Half of doubt goes to each end of the spectrum.
         """
         if self.exhausted:
             return self.smallest

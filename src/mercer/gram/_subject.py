@@ -15,10 +15,9 @@ from mercer.engine import Engine
 from mercer.gram._entries import entries
 from mercer.gram._gram import Gram
 from mercer.gram._make import gram
-from mercer.gram._points import take
 from mercer.gram._rounded import EPS
 from mercer.kernels import Derivation, Kernel
-from mercer.kernels._views import n_rows
+from mercer.kernels._views import n_rows, take
 
 WHO = "check_psd"
 TILES = 1e-13
@@ -132,16 +131,14 @@ class OfMatrix(Subject):
 
     def part(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(self.matrix, Gram):
-            K = np.asarray(self.matrix.block(indices, indices), dtype=np.float64)
+            K = self.matrix.block(indices, indices).astype(np.float64)
         else:
-            K = self.matrix[np.ix_(indices, indices)] if self.size > 1 else self.matrix
-            K = (K.toarray() if sparse.issparse(K) else K).astype(np.float64)
+            K = _dense(self.matrix[np.ix_(indices, indices)])
         roots = np.sqrt(np.abs(np.diagonal(K)))
         return (K + K.T) / 2, self.eps * (4 * np.outer(roots, roots) + np.abs(K))
 
     def whole(self) -> tuple[np.ndarray, float]:
-        K = self.matrix.block() if isinstance(self.matrix, Gram) else self.matrix
-        K = (K.toarray() if sparse.issparse(K) else K).astype(np.float64)
+        K = _dense(self.matrix.block() if isinstance(self.matrix, Gram) else self.matrix)
         _mirrored(K, 0.0, np.arange(self.size), 1e6 * self.eps)
         K = (K + K.T) / 2
         return K, self.eps * (4 * float(np.abs(np.diagonal(K)).sum()) + _frobenius(K))
@@ -152,6 +149,10 @@ class OfMatrix(Subject):
     def diagonal(self) -> np.ndarray:
         d = self.matrix.diag() if isinstance(self.matrix, Gram) else self.matrix.diagonal()
         return np.asarray(d, dtype=np.float64)
+
+
+def _dense(K: Any) -> np.ndarray:
+    return np.asarray(K.toarray() if sparse.issparse(K) else K).astype(np.float64)
 
 
 def _frobenius(K: np.ndarray) -> float:
@@ -169,6 +170,7 @@ def subject(given: Any, X: Any, engine: Engine) -> Subject:
             refuse(WHO, "a kernel is checked on points", "no X", "Call check_psd(kernel, X).")
         if n_rows(X) == 0:
             refuse(WHO, "X must have at least one point", "none")
+        X = X.tocsr() if sparse.issparse(X) else X
         return OfKernel(given.resolve(X), X, engine)
     if X is not None:
         refuse(WHO, "X belongs to a kernel", f"X and {type(given).__name__}", "Give a kernel and X, or a matrix alone.")
@@ -207,19 +209,14 @@ def _square(matrix: Any) -> None:
 def _finite(K: Any, names: np.ndarray) -> None:
     if sparse.issparse(K):
         K = K.tocoo()
-        bad = np.flatnonzero(~np.isfinite(K.data))
-        where, value = (K.row[bad[:1]], K.col[bad[:1]]), K.data[bad[:1]]
+        rows, columns, values = K.row, K.col, K.data
     else:
-        where = np.nonzero(~np.isfinite(K))
-        value = K[where]
-    if len(value):
-        i, j = names[where[0][0]], names[where[1][0]]
-        refuse(
-            WHO,
-            "K must hold finite numbers",
-            f"{value[0]} for points {i} and {j}",
-            "Scale the data, or mend the entry.",
-        )
+        rows, columns = np.nonzero(~np.isfinite(K))
+        values = K[rows, columns]
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        got = f"{values[bad[0]]} for points {names[rows[bad[0]]]} and {names[columns[bad[0]]]}"
+        refuse(WHO, "K must hold finite numbers", got, "Scale the data, or mend the entry.")
 
 
 def _mirrored(K: Any, allowed: Any, names: np.ndarray, relative: float = 1e-12) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from mercer.gram._points import shown, take
 from mercer.gram._rounded import TINY, gamma
+from mercer.kernels._views import points as points_of
+from mercer.kernels._views import take
 
 Part = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -39,7 +40,7 @@ class Witness:
     --------
     >>> from mercer.gram import check_psd
     >>> print(check_psd([[1.0, 2.0], [2.0, 1.0]]).witness)
-    c'Kc = -2 (rounding below 1e-14) for
+    c'Kc = -2 (rounding below ...) for
       c =        1  point 0
       c =       -1  point 1
     """
@@ -57,13 +58,21 @@ class Witness:
 
     def __str__(self) -> str:
         """Return the witness as a block of text, at most ten points of it."""
-        digits = 10.0 ** np.ceil(np.log10(max(self.error, TINY)))
-        lines = [f"c'Kc = {self.value:.6g} (rounding below {digits:.0e}) for"]
+        points = [] if self.points is None else [f": {_shown(x)}" for x in points_of(take(self.points, slice(0, 10)))]
+        lines = [f"c'Kc = {self.value:.6g} (rounding below {self.error:.1g}) for"]
         for k in range(min(10, len(self.indices))):
-            point = "" if self.points is None else f": {shown(self.points, k)}"
-            lines.append(f"  c = {self.coefficients[k]:8.4g}  point {self.indices[k]}{point}")
+            lines.append(f"  c = {self.coefficients[k]:8.4g}  point {self.indices[k]}{points[k] if points else ''}")
         left = len(self.indices) - 10
         return "\n".join([*lines, *([f"  and {left} more"] if left > 0 else [])])
+
+
+def _shown(point: Any) -> str:
+    """Return one point as short text."""
+    if hasattr(point, "to_numpy"):
+        point = point.to_numpy()
+    array = isinstance(point, np.ndarray) and point.ndim == 1
+    text = np.array2string(point, precision=6, threshold=8, separator=", ") if array else repr(point)
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def find(part: Part, orders: Iterable[np.ndarray], floor: float = 0.0, points: Any = None) -> Witness | None:

@@ -211,7 +211,7 @@ def _lifted(other: Any, what: str) -> Kernel:
         return other
     if not (other >= 0 and np.isfinite(other)):
         refuse("kernel", f"rules 2 and 3 allow {what} only for c >= 0", f"c = {other}", "Add a constant >= 0.")
-    return Constant(float(other))
+    return Constant(other)
 
 
 def power_degree(who: str, degree: Any) -> int:

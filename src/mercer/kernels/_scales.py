@@ -11,6 +11,7 @@ from scipy.spatial.distance import pdist
 
 from mercer._checks import numeric_rows, refuse
 from mercer.kernels._kernel import Kernel
+from mercer.kernels._views import power_of_two
 
 RULES = ("median", "scale", "auto")
 _SAMPLE = 1000  # rows whose distances give the median
@@ -47,9 +48,10 @@ def gamma_from_data(who: str, rule: str, X: Any) -> float:
 def _root_of_total_variance(X: Any) -> float:
     """Return sqrt(d var(X)), var over all entries; 1 where they are all equal."""
     values = X.data if sparse.issparse(X) else X
-    size = float(np.abs(values).max(initial=0.0))
-    if size == 0:
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0:
         return 1.0
+    size = float(power_of_two(largest))
     values, n = (
         values.astype(np.float64) / size,
         np.prod(X.shape, dtype=np.float64),
@@ -63,8 +65,8 @@ def _root_of_total_variance(X: Any) -> float:
 def _median_distance(who: str, X: Any, metric: str) -> float:
     rows = np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], _SAMPLE)).astype(int))
     sample = (X[rows].toarray() if sparse.issparse(X) else X[rows]).astype(np.float64)
-    size = float(np.abs(sample).max())
-    distances = pdist(sample / (size or 1.0), metric)
+    size = float(power_of_two(np.abs(sample).max()))
+    distances = pdist(sample / size, metric)
     positive = distances[distances > 0]
     if not positive.size:
         refuse(who, "scale='median' needs two rows that differ", f"{X.shape[0]} equal row(s)", "Give a number.")

@@ -67,6 +67,8 @@ def shown(value: Any) -> str:
         return repr(value.tolist())
     if isinstance(value, (list, tuple)) and len(value) <= 64 and all(isinstance(v, np.generic) for v in value):
         return repr(type(value)(v.item() for v in value))
+    if isinstance(value, np.ufunc):
+        return f"np.{value.__name__}"
     if callable(value) and hasattr(value, "__name__"):
         return str(value.__name__)
     return describe(value, 1000)

@@ -160,13 +160,16 @@ def lengths(X: Any) -> np.ndarray:
 
 
 def _tamed(X: Any) -> tuple[Any, np.ndarray]:
-    """Return rows over their largest entry, and that: squares of huge or tiny rows would over- or underflow."""
+    """Return rows over a number near their largest entry, and it: squares of huge or tiny rows would go astray."""
     X = X.astype(np.float64, copy=False)
-    if sparse.issparse(X):
-        sizes = _or_one(abs(X).max(axis=1).toarray())
-        return sparse.diags(1 / sizes) @ X, sizes
-    sizes = _or_one(np.abs(X).max(axis=1))
-    return X / sizes[:, None], sizes
+    largest = abs(X).max(axis=1)
+    sizes = power_of_two(largest.toarray().ravel() if sparse.issparse(X) else largest)
+    return (sparse.diags(1 / sizes) @ X if sparse.issparse(X) else X / sizes[:, None]), sizes
+
+
+def power_of_two(x: Any) -> Any:
+    """Return the power of two at or below x >= 0 (a half for 0), by which numbers are divided without rounding."""
+    return np.ldexp(1.0, np.frexp(x)[1] - 1)
 
 
 def _squares(X: Any) -> np.ndarray:

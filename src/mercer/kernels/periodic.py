@@ -77,11 +77,12 @@ class Periodic(Kernel):
         return Fused(ExpMinus(0.5 / float(self.scale) ** 2), (Squares(),), (Circle(Frozen(self._periods())),))
 
     def formula(self) -> Formula:
-        p = f"{self.period:g}" if np.ndim(self.period) == 0 else "period_j"
-        q = p if np.ndim(self.period) == 0 else "p_j"
+        number = np.ndim(self.period) == 0
+        p = ("" if self.period == 1 else f"/{self.period:g}") if number else "/period_j"
+        q = p if number else "/p_j"
         s = "" if self.scale == 1 else f"/{self.scale:g}^2"
-        text = f"exp(-2 sum_j sin^2(pi (x_j - z_j)/{p}){s})"
-        return Formula(text, rf"\exp\left(-2 \textstyle\sum_j \sin^2(\pi (x_j - z_j)/{q}){s}\right)")
+        text = f"exp(-2 sum_j sin^2(pi (x_j - z_j){p}){s})"
+        return Formula(text, rf"\exp\left(-2 \textstyle\sum_j \sin^2(\pi (x_j - z_j){q}){s}\right)")
 
     def _prove(self, proof: Proof) -> int:
         step = proof.of(Gaussian(float(np.sqrt(2.0) * self.scale)))

@@ -1,0 +1,148 @@
+"""Print each speed bar as a ratio to other libraries, measured in one run: python run.py --data DIR."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from _case import Case, Measured, Scene, Skip, Verdict, seconds_text
+
+MODULES = ("gram_products", "gram_blocks", "threads", "gram_fusion", "prototypes", "startup")
+PACKAGES = ("mercer", "numpy", "scipy", "numba", "scikit-learn", "scikit-learn-intelex", "pykeops", "torch")
+HERE = Path(__file__).parent
+TOUCHED = 6  # GiB of memory that are written to and freed before timing
+COLUMNS = "{:<38} {:>10}  {:<52} {:>14}  {:>9}  {}"
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=HERE / "../../../shared/data", help="folder of datasets")
+    parser.add_argument("--prototypes", type=Path, default=HERE / "../../../shared/prototypes", help="their folder")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="cases whose name holds one of these")
+    parser.add_argument("--quick", action="store_true", help="half the rows, three repeats")
+    parser.add_argument("--tiny", action="store_true", help="check that everything runs; figures mean nothing")
+    parser.add_argument("--threads", type=int, default=2, help="on every side (default 2)")
+    parser.add_argument("--repeats", type=int, help="rounds a case (default 5)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--list", action="store_true", help="name the cases and stop")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(options.threads)  # before any library is loaded: KeOps reads it only then
+    cases = list(chosen(options.only))
+    if options.list:
+        print("\n".join(case.name for case in cases))
+        return 0
+    shrink = 20 if options.tiny else 2 if options.quick else 1
+    repeats = options.repeats or (2 if options.tiny else 3 if options.quick else 5)
+    scene = Scene(options.data.resolve(), options.prototypes.resolve(), options.threads, repeats, shrink)
+    return show(cases, scene, options)
+
+
+def chosen(only: list[str]) -> Iterator[Case]:
+    """Yield the cases of all modules, or those whose name holds one of the given words."""
+    for module in MODULES:
+        for case in importlib.import_module(module).CASES:
+            if not only or any(word in case.name for word in only):
+                yield case
+
+
+def show(cases: list[Case], scene: Scene, options: argparse.Namespace) -> int:
+    from _timing import HOW, touch
+
+    facts = machine(scene)
+    print("\n".join(facts.values()))
+    if scene.shrink > 1:
+        print(f"NOTE: rows are divided by {scene.shrink}; the bars are about full sizes.")
+    if not options.tiny:
+        touch(TOUCHED)
+    print("\n" + COLUMNS.format("case", "ours", "fastest peer", "ratio", "bar", "met"), flush=True)
+    records, missed, judged, start = [], [], 0, time.perf_counter()
+    for case in cases:
+        record, verdicts = measured(case, scene, judging=not options.tiny)
+        records.append(record)
+        judged += sum(v.met is not None for v in verdicts)
+        missed += [f"{case.name}: {v.ratio} against {v.bar} ({v.peer})" for v in verdicts if v.met is False]
+    minutes = (time.perf_counter() - start) / 60
+    print("\n" + HOW.format(repeats=scene.repeats, threads=scene.threads, touched=0 if options.tiny else TOUCHED))
+    print(f"\n{judged - len(missed)} of {judged} bars met, in {minutes:.1f} minutes.")
+    print("\n".join(f"  missed: {line}" for line in missed), end="\n" if missed else "")
+    unreported = [r["case"] for r in records if "skipped" in r or not r["agrees"]]
+    print(f"  not measured: {', '.join(unreported)}\n" if unreported else "", end="")
+    if options.json:
+        options.json.write_text(json.dumps({"facts": facts, "shrink": scene.shrink, "cases": records}, indent=1) + "\n")
+    return 0
+
+
+def measured(case: Case, scene: Scene, *, judging: bool) -> tuple[dict, list[Verdict]]:
+    """Measure one case and print its lines."""
+    try:
+        found = case.measure(scene)
+    except Skip as reason:
+        print(COLUMNS.format(case.name, "", f"skipped: {reason}", "", "", ""), flush=True)
+        return {"case": case.name, "skipped": str(reason)}, []
+    verdicts = [bar.judge(found) for bar in case.bars] if found.agrees else []
+    if not judging:
+        verdicts = [replace(v, met=None) for v in verdicts]
+    for k, v in enumerate(verdicts):
+        met = {True: "yes", False: "NO", None: "-"}[v.met]
+        print(COLUMNS.format(case.name if k == 0 else "", v.ours, v.peer, v.ratio, v.bar, met))
+    print(details(case, found), flush=True)
+    lines = [{"ours": v.ours, "peer": v.peer, "ratio": v.value, "bar": v.bar, "met": v.met} for v in verdicts]
+    return {"case": case.name, "agrees": found.agrees, **asdict(found), "bars": lines}, verdicts
+
+
+def details(case: Case, found: Measured) -> str:
+    """Return the line below a case: every contender, and how far apart the answers were."""
+    note = f"; {found.note}" if found.note else ""
+    if not found.agrees:
+        return (
+            f"{case.name}: answers differ by {found.disagreement:.1e} > {found.allowed:g}: no ratio is reported{note}"
+        )
+    apart = "" if found.disagreement is None else f"; answers within {found.disagreement:.0e}"
+    times = (f"{name} {seconds_text(s)}" for name, s in found.seconds.items())
+    return f"    {', '.join(times)}{apart}{note}"
+
+
+def machine(scene: Scene) -> dict[str, str]:
+    """Return the lines that say where this ran; no names of hosts or folders."""
+    import numpy  # noqa: F401  # so that its BLAS is loaded and can be named
+    from threadpoolctl import threadpool_info
+
+    blas = sorted({f"{i['internal_api']} {i['version']}" for i in threadpool_info() if i["user_api"] == "blas"})
+    found = [f"{name} {_version(name)}" for name in PACKAGES]
+    return {
+        "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()}; {scene.threads} threads on each side",
+        "versions": f"Python {platform.python_version()}, {', '.join(found)}, {', '.join(blas)}",
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(absent)"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

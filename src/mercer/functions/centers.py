@@ -1,0 +1,145 @@
+"""Choosing centres: a few points whose sections span most of what all of them do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from mercer._checks import describe, integer, refuse
+from mercer.engine import Engine
+from mercer.functions._points import as_points
+from mercer.gram import Gram, gram
+from mercer.gram.rpcholesky import RandomPivots, generator, random_pivots
+from mercer.kernels import Kernel
+from mercer.kernels._views import n_rows, take
+
+WHO = "choose_centers"
+METHODS = ("uniform", "kmeans++", "rpcholesky")
+
+
+@dataclass(frozen=True, eq=False)
+class Centers:
+    """Chosen centres.
+
+    Parameters
+    ----------
+    indices : array of shape (m,)
+        Which rows of X, in the order in which they were chosen.
+    points : array, DataFrame, sparse matrix or list
+        The rows themselves.
+    method : str
+        How they were chosen.
+    pivots : RandomPivots, optional
+        The factor that "rpcholesky" leaves: K ~= F F', which preconditions K + lam I.
+    """
+
+    indices: np.ndarray
+    points: Any
+    method: str
+    pivots: RandomPivots | None = None
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.indices)
+
+
+def choose_centers(
+    kernel: Kernel,
+    X: Any,
+    n_centers: int,
+    method: Literal["uniform", "kmeans++", "rpcholesky"] = "uniform",
+    random_state: Any = None,
+    engine: Engine | None = None,
+) -> Centers:
+    """Choose n_centers rows of X as centres, by a method that fits the purpose.
+
+    ============  ==============================================================  ======================
+    method        what is drawn                                                   cost
+    ============  ==============================================================  ======================
+    "uniform"     rows without replacement                                        n
+    "kmeans++"    rows far, in feature space, from those drawn: probability       about n m log m kernel
+                  proportional to d^2 = k(x,x) - 2 k(x,z) + k(z,z); of a few      values
+                  candidates the best
+    "rpcholesky"  rows whose sections the drawn ones leave unexplained            n m kernel values and
+                  (`gram.random_pivots`)                                          n m^2 flops in float32
+    ============  ==============================================================  ======================
+
+    The last two never draw a point twice, nor one equal to it: with repeated rows there may be fewer than n_centers.
+    Nothing of size n x n is ever computed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        In whose feature space distances are meant.
+    X : points
+        Rows, or a list of the objects the kernel takes.
+    n_centers : int
+        At most how many; not more than rows.
+    method : {"uniform", "kmeans++", "rpcholesky"}
+        See the table.
+    random_state : int, Generator or None
+        Where the draws come from.
+    engine : Engine, optional
+        What rows of K are computed with.
+
+    Returns
+    -------
+    Centers
+        Their indices and points; with "rpcholesky" also the factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.functions import choose_centers
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.repeat([[0.0], [1.0], [5.0]], 100, axis=0)
+    >>> found = choose_centers(Gaussian(scale=1.0), X, 3, "kmeans++", random_state=0)
+    >>> sorted(found.points.ravel().tolist())
+    [0.0, 1.0, 5.0]
+    """
+    if not isinstance(kernel, Kernel):
+        refuse(WHO, "'kernel' must be a Kernel", describe(kernel), "See mercer.kernels.", TypeError)
+    if method not in METHODS:
+        refuse(WHO, f"'method' must be one of {', '.join(map(repr, METHODS))}", describe(method))
+    X = as_points(WHO, X)
+    n, m = n_rows(X), integer(WHO, "n_centers", n_centers, 1)
+    if m > n:
+        refuse(WHO, f"'n_centers' must be at most the number of rows, {n}", m, f"Use n_centers={n} for all of them.")
+    rng = generator(WHO, random_state)
+    if method == "uniform":
+        return _chosen(X, rng.choice(n, m, replace=False), method)
+    K = gram(kernel, X, engine=engine)
+    if method == "kmeans++":
+        return _chosen(X, _far_apart(K, m, rng), method)
+    pivots = random_pivots(K, m, random_state=rng)
+    return _chosen(X, pivots.pivots, method, pivots)
+
+
+def _chosen(X: Any, indices: np.ndarray, method: str, pivots: RandomPivots | None = None) -> Centers:
+    return Centers(indices, take(X, indices), method, pivots)
+
+
+def _far_apart(K: Gram, m: int, rng: np.random.Generator) -> np.ndarray:
+    """Return up to m rows by greedy k-means++ in feature space."""
+    d = K.diag()
+    noise = 8 * float(np.finfo(K.dtype).eps) * np.abs(d).max()
+    tries = 2 + int(np.log(m))
+    chosen = [int(rng.integers(len(d)))]
+    nearest = _distances(K, d, np.array(chosen), noise)[0]
+    while len(chosen) < m and nearest.any():
+        candidates = np.unique(rng.choice(len(d), tries, p=nearest / nearest.sum()))
+        left = np.minimum(nearest, _distances(K, d, candidates, noise))
+        best = int(left.sum(axis=1).argmin())
+        chosen.append(int(candidates[best]))
+        nearest = left[best]
+    return np.array(chosen, dtype=np.intp)
+
+
+def _distances(K: Gram, d: np.ndarray, indices: np.ndarray, noise: float) -> np.ndarray:
+    """Return squared distances in feature space from some points to all; below rounding, and to itself, 0."""
+    squares = d + d[indices, None] - 2.0 * K.rows(indices)
+    squares[squares <= noise] = 0.0
+    squares[np.arange(len(indices)), indices] = 0.0
+    return np.asarray(squares)

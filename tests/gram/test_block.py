@@ -1,0 +1,199 @@
+"""Rows, blocks, the diagonal and the transpose. The oracle is the plain matrix kernel(X, Y), indexed by NumPy."""
+
+import numpy as np
+import pytest
+
+from mercer import Engine, gram
+from mercer.gram import _make, from_matrix
+from mercer.kernels import Gaussian, Linear
+from tests import oracles
+from tests.gram.conftest import FORMS, assert_entries, form, points
+
+INDICES = [
+    None,
+    slice(None),
+    slice(3, 270),
+    slice(256, 512),
+    slice(5, 500, 7),
+    slice(400, 10, -9),
+    slice(10, 10),
+    slice(-20, None),
+    [0],
+    [299, 0, 257, 0],
+    [-1, -300],
+    np.array([4, 8, 256], np.uint16),
+    np.arange(300) % 3 == 1,
+    np.zeros(300, bool),
+    [],
+]
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("d", [1, 5, 33])
+@pytest.mark.parametrize("name", FORMS)
+def test_blocks_of_every_form(name, d, precision, rng, compiled):
+    X, Y = points(rng, 301, d), points(rng, 530, d)
+    k, engine = form(name, d), Engine(precision=precision)
+    for A, B in ((X, None), (Y, None), (X, Y)):
+        K, expected = gram(k, A, B, engine), k(A, B)
+        whole = K.block()
+        assert whole.dtype == engine.dtype
+        assert_entries(whole, expected, engine.dtype)
+        assert_entries(K.T.block(), expected.T, engine.dtype)
+        assert_entries(K.rows([3, 0, -1]), expected[[3, 0, -1]], engine.dtype)
+        assert_entries(K.block(slice(1, 290), slice(7, 283)), expected[1:290, 7:283], engine.dtype)
+        if B is None:
+            assert np.array_equal(whole, whole.T)
+            np.testing.assert_allclose(K.diag(), np.diagonal(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize("columns", INDICES, ids=str)
+@pytest.mark.parametrize("rows", INDICES[::2], ids=str)
+def test_every_kind_of_index(rows, columns, rng, compiled):
+    X, Y = points(rng, 300, 3), points(rng, 300, 3)
+    k = Gaussian(2.0)
+    r, c = (np.arange(300)[slice(None) if i is None else np.asarray(i, int) if i == [] else i] for i in (rows, columns))
+    for B in (None, Y):
+        got = gram(k, X, B, Engine(precision="double")).block(rows, columns)
+        assert_entries(got, k(X, B)[np.ix_(r, c)])
+
+
+@pytest.mark.parametrize("rows", INDICES, ids=str)
+@pytest.mark.parametrize("kind", ["packed", "dense", "matrix"])
+def test_indices_into_what_is_stored(kind, rows, rng, compiled):
+    X = points(rng, 300, 3)
+    k = Gaussian(2.0)
+    K = from_matrix(k(X)) if kind == "matrix" else gram(k, X, X.copy() if kind == "dense" else None, stored=True)
+    expected, r = np.asarray(K), np.arange(300)[slice(None) if rows is None else np.asarray(rows, int) if rows == [] else rows]
+    assert np.array_equal(K.block(rows), expected[r])
+    assert np.array_equal(K.block(None, rows), expected[:, r])
+    assert np.array_equal(K.block([5, 3], rows), expected[[5, 3]][:, r])
+
+
+def test_one_position_is_one_row(rng):
+    K = gram(Gaussian(2.0), points(rng, 9, 2))
+    assert K.rows(3).shape == (1, 9)
+    assert K.block(3, np.int8(2)).shape == (1, 1)
+
+
+@pytest.mark.parametrize("n", [20, 600])
+def test_array_protocol(n, rng, compiled):
+    X = points(rng, n, 4)
+    K = gram(Gaussian(2.0), X)
+    assert np.asarray(K).dtype == np.float32
+    assert np.array_equal(np.asarray(K), K.block())
+    assert np.asarray(K, dtype=np.float64).dtype == np.float64
+    assert np.array_equal(np.array(K), K.block())
+    with pytest.raises(ValueError, match="gram: an array of K must be made anew"):
+        np.asarray(K, copy=False)
+
+
+# ---------------------------------------------------------------- out=
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("name", ["one statistic", "two statistics", "mixed", "weighted", "called"])
+def test_out_takes_the_result(name, d, precision, rng, compiled):
+    X, Y = points(rng, 530, d), points(rng, 259, d)
+    k, engine = form(name, d), Engine(precision=precision)
+    for B in (None, Y):
+        K = gram(k, X, B, engine)
+        expected = K.block()
+        for dtype in (np.float32, np.float64):
+            plain = np.full(K.shape, 7, dtype)
+            assert K.block(out=plain) is plain
+            np.testing.assert_allclose(plain, expected, rtol=1e-6 if dtype == np.float32 else 1e-15)
+            larger = np.full((2 * K.shape[0] + 1, K.shape[1] + 9), 7, dtype)
+            view = larger[1::2, 4:-5]
+            assert K.block(out=view) is view
+            np.testing.assert_array_equal(view, plain)
+            assert (larger[::2] == 7).all()
+            assert (larger[:, :4] == 7).all()
+            assert (larger[:, -5:] == 7).all()
+
+
+def test_out_for_a_part(rng, compiled):
+    X = points(rng, 530, 3)
+    K = gram(Gaussian(2.0), X)
+    out = np.empty((3, 500), np.float32)
+    K.block([1, 5, 2], slice(2, 502), out=out)
+    assert_entries(out, Gaussian(2.0)(X)[[1, 5, 2], 2:502], np.float32)
+    column = np.zeros((530, 8), np.float32)
+    K.block(None, [7], out=column[:, 3:4])
+    assert_entries(column[:, 3:4], Gaussian(2.0)(X)[:, [7]], np.float32)
+    flipped = np.zeros((530, 530), np.float32)
+    K.block(out=flipped[::-1])
+    assert np.array_equal(flipped[::-1], K.block())
+
+
+BAD_OUT = [
+    np.empty((2, 3), np.float32),
+    np.empty((3, 3), np.int64),
+    np.empty((3, 3), np.float16),
+    np.asfortranarray(np.empty((3, 3))),
+    np.empty((3, 6))[:, ::2],
+    np.broadcast_to(np.zeros(3), (3, 3)),
+    [[0.0] * 3] * 3,
+]
+
+
+@pytest.mark.parametrize("out", BAD_OUT, ids=range(len(BAD_OUT)))
+def test_an_out_that_does_not_fit_is_refused(out):
+    wanted = r"gram: 'out' must be a writeable float array of shape \(3, 3\) with contiguous rows; got "
+    with pytest.raises(ValueError, match=wanted):
+        from_matrix(np.eye(3)).block(out=out)
+
+
+# ---------------------------------------------------------------- small problems, against a double loop
+
+
+def _slow_gaussian(X, Y):
+    return oracles.gaussian(X, Y, scale=1.5)
+
+
+def _slow_composite(X, Y):
+    return 0.5 * _slow_gaussian(X, Y) + oracles.linear(X, Y) * oracles.gaussian(X, Y, scale=2.0)
+
+
+SLOW = [
+    (Gaussian(1.5), _slow_gaussian),
+    (Linear(), oracles.linear),
+    (0.5 * Gaussian(1.5) + Linear() * Gaussian(2.0), _slow_composite),
+]
+
+
+@pytest.mark.parametrize("small", [2**16, 0], ids=["plain", "compiled"])
+@pytest.mark.parametrize(("k", "slow"), SLOW, ids=[repr(k) for k, _ in SLOW])
+def test_a_double_loop_agrees(k, slow, small, rng, monkeypatch):
+    monkeypatch.setattr(_make, "SMALL", small)
+    X, Y = points(rng, 9, 3), points(rng, 7, 3)
+    for A, B in ((X, None), (X, Y)):
+        assert_entries(gram(k, A, B, Engine(precision="double")).block(), slow(A, X if B is None else B))
+
+
+# ---------------------------------------------------------------- refusals
+
+BAD_INDEX = [
+    ([300], r"'rows' must lie in 0..299; got positions from 300 to 300"),
+    ([-301], r"'rows' must lie in 0..299; got positions from -301 to -301"),
+    ([0.5], r"'rows' must be positions, a mask or a slice; got \[0.5\]"),
+    (["a"], r"'rows' must be positions, a mask or a slice; got \['a'\]"),
+    ([[0, 1]], r"'rows' must be positions, a mask or a slice; got \[\[0, 1\]\]"),
+    ([True, False], r"'rows' must be positions, a mask or a slice; got \[True, False\]"),
+]
+
+
+@pytest.mark.parametrize(("index", "text"), BAD_INDEX, ids=[str(i) for i, _ in BAD_INDEX])
+def test_a_wrong_index_is_refused(index, text, rng):
+    K = gram(Gaussian(2.0), points(rng, 300, 2))
+    with pytest.raises(ValueError, match="gram: " + text):
+        K.rows(index)
+    with pytest.raises(ValueError, match="gram: " + text.replace("rows", "columns")):
+        K.block(columns=index)
+
+
+def test_the_diagonal_of_two_sets_is_refused(rng):
+    K = gram(Gaussian(2.0), points(rng, 3, 2), points(rng, 3, 2))
+    with pytest.raises(ValueError, match=r"gram: diag needs a Gram of points with themselves; got shape \(3, 3\) of two"):
+        K.diag()
