@@ -37,7 +37,7 @@ def draw(axes, kernel, title, n_samples=3):
 
 simple = {
     "Linear()": Linear(),
-    "Polynomial(3)": 0.05 * Polynomial(3),
+    "0.05 * Polynomial(3)": 0.05 * Polynomial(3),
     "Laplace()": Laplace(),
     "Matern(1.5)": Matern(1.5),
     "Gaussian()": Gaussian(),
@@ -59,7 +59,7 @@ built = {
     "Linear() * Gaussian(0.7)": Linear() * Gaussian(0.7),
     "RationalQuadratic(0.5)\n+ 0.02 * White()": RationalQuadratic(0.5) + 0.02 * White(),
     "ArcCosine(1) of (1, x)": ArcCosine(1).of(lambda X: np.hstack([np.ones_like(X), X])),
-    "Gaussian(), warped by tanh": Gaussian().warp(lambda X: np.tanh(X[:, 0]), vectorized=True),
+    "Gaussian().warp(tanh)": Gaussian().warp(lambda X: np.tanh(X[:, 0]), vectorized=True),
 }
 figure, axes = plt.subplots(2, len(built), figsize=(13, 4.4))
 for column, (title, kernel) in zip(axes.T, built.items(), strict=True):

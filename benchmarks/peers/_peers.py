@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
 import threading
 from collections.abc import Callable
@@ -187,9 +189,9 @@ def keops(kind: str, X: np.ndarray, Y: np.ndarray, v: np.ndarray, scale: float) 
 
     Genred with direct_sum: on CPUs a few percent faster than its default, and than a LazyTensor.
     """
-    import pykeops
-    from pykeops.numpy import Genred
-
+    with contextlib.redirect_stdout(io.StringIO()):  # it speaks of GPUs it did not find
+        import pykeops
+        from pykeops.numpy import Genred
     pykeops.set_verbose(False)
     d = X.shape[1]
     product = Genred(

@@ -16,14 +16,15 @@ from threadpoolctl import threadpool_limits
 ALLOWED = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}
 """How far answers may lie apart, as a share of the largest, for a ratio to be reported."""
 
-HOW = """How it was measured: every contender runs once before the clock starts (compiling, caches, page faults), then all
-take turns, the order moving by one each round; each figure is the median of {repeats} rounds. All sides get {threads} threads
-unless the case says otherwise: OpenBLAS and OpenMP (KeOps) by threadpoolctl and OMP_NUM_THREADS, PyTorch and oneDAL by
-their own calls. Preparation counts on every side: ours includes gram(), NumPy its norms and scaling, KeOps its scaling
-(not its compilation); the line below a case also gives ours with the Gram object ready. Chunk sizes of the NumPy loops
-are tuned beforehand; their buffers and threads are kept. {touched} GiB of memory were touched and freed first, so that
-nobody is charged for the machine's first use of it. Answers are compared before timing, as the largest difference over
-the largest value; above 1e-3 (float32) or 1e-9 (float64) no ratio is reported."""
+HOW = """How it was measured: every contender runs once before the clock starts (compiling, caches, page faults), then
+all take turns, the order moving by one each round; each figure is the median of {repeats} rounds. All sides get
+{threads} threads unless the case says otherwise: OpenBLAS and OpenMP (KeOps) by threadpoolctl and OMP_NUM_THREADS,
+PyTorch and oneDAL by their own calls. Preparation counts on every side: ours includes gram(), NumPy its norms and
+scaling, KeOps its scaling (not its compilation); the line below a case also gives ours with the Gram object ready.
+Chunk sizes of the NumPy loops are tuned beforehand; their buffers and threads are kept. {touched} GiB of memory were
+touched and freed first, so that nobody is charged for the machine's first use of it. Answers are compared before
+timing, as the largest difference over the largest value; above 1e-3 (float32) or 1e-9 (float64) no ratio is
+reported."""
 
 
 def touch(gib: int) -> None:

@@ -1,8 +1,9 @@
 """A sum and product of kernels against the same formula written by hand as one Numba pass, one core, float32.
 
 The pass by hand uses the same tiles (128 rows, panels of 256 columns, four rows and four coordinates at a time), knows
-its formula, and is compiled for it alone. It is timed in three forms: both statistics summed in one loop, each in a
-loop of its own, and (shown, not judged) distances from inner products and norms, which is less work and loses digits.
+its formula, and is compiled for it alone. It is timed in several forms: both statistics summed in one loop; each in a
+loop of its own; up to four coordinates, without a tile at all; and (shown, not judged) distances from inner products
+and norms, which is less work and loses digits.
 """
 
 from __future__ import annotations
@@ -202,13 +203,36 @@ def by_hand(formula: Callable[..., Any], how: str) -> Callable[..., np.ndarray]:
             out[r + 2] += e2
             out[r + 3] += e3
 
-    apart, norms = how == "two loops", how == "norms"
+    @a_pass
+    def use_rows(X, i0, h, P, b, v, out):  # four coordinates: statistics, formula and sum in registers, two rows a time
+        p = U(b) * U4 * W
+        for r in range(0, h, 2):
+            x = U(i0 + r) * U4
+            a0, a1, a2, a3 = X[x], X[x + U1], X[x + U2], X[x + U3]
+            x = x + U4
+            b0, b1, b2, b3 = X[x], X[x + U1], X[x + U2], X[x + U3]
+            e0, e1 = ZERO, ZERO
+            for jj in range(WIDTH):
+                j = U(jj)
+                p0, p1, p2, p3 = P[p + j], P[p + W + j], P[p + U2 * W + j], P[p + U3 * W + j]
+                s0, t0 = dot4(a0, a1, a2, a3, p0, p1, p2, p3), squares4(a0, a1, a2, a3, p0, p1, p2, p3)
+                s1, t1 = dot4(b0, b1, b2, b3, p0, p1, p2, p3), squares4(b0, b1, b2, b3, p0, p1, p2, p3)
+                e0 += formula(s0, t0) * v[jj]
+                e1 += formula(s1, t1) * v[jj]
+            out[r] += e0
+            out[r + 1] += e1
+
+    apart, norms, untiled = how == "two loops", how == "norms", how == "no tile"
 
     @a_pass
     def everything(X, d, n, P, panels, v, out, S, T, nx, ny):
         for i in range(0, n, ROWS):
             o = out[i : i + ROWS]
             for b in range(panels):
+                w = v[b * WIDTH : (b + 1) * WIDTH]
+                if untiled:
+                    use_rows(X, i, ROWS, P, b, w, o)
+                    continue
                 if apart:
                     fill_dots(X, d, i, ROWS, P, b, S)
                     fill_squares(X, d, i, ROWS, P, b, T)
@@ -217,7 +241,7 @@ def by_hand(formula: Callable[..., Any], how: str) -> Callable[..., np.ndarray]:
                     distances_from_dots(S, ROWS, nx[i : i + ROWS], ny[b * WIDTH : (b + 1) * WIDTH], T)
                 else:
                     fill_both(X, d, i, ROWS, P, b, S, T)
-                use(S, T, ROWS, v[b * WIDTH : (b + 1) * WIDTH], o)
+                use(S, T, ROWS, w, o)
 
     def run(X: np.ndarray, Y: np.ndarray, v: np.ndarray) -> np.ndarray:
         A, B = padded(X, ROWS), padded(Y, WIDTH)
@@ -261,6 +285,7 @@ def fused(scene: Scene, name: str, d: int) -> Measured:
     ready = gram(kernel, X, Y, one)
     contenders = {"mercer": lambda: gram(kernel, X, Y, one) @ v, "mercer, Gram ready": lambda: ready @ v}
     forms = {"by hand, one loop": "one loop", "by hand, two loops": "two loops", "norms by hand (not judged)": "norms"}
+    forms |= {"by hand, no tile": "no tile"} if d <= 4 else {}
     for label, how in forms.items():
         run = by_hand(formula, how)
         contenders[label] = lambda run=run: run(X, Y, v)

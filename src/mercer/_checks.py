@@ -107,11 +107,19 @@ def _real_array(who: str, X: Any, name: str) -> np.ndarray:
 
 
 def _not_numbers(who: str, array: np.ndarray, name: str) -> NoReturn:
-    culprit = next((v for v in array.ravel() if not is_number(v)), array.ravel()[0] if array.size else "nothing")
+    culprit = next((v for v in array.ravel() if not _reads_as_number(v)), array.ravel()[0] if array.size else "nothing")
     refuse(
-        who, f"{name} must hold numbers", describe(culprit),
+        who, f"{name} must hold numbers", describe(culprit.item() if isinstance(culprit, np.generic) else culprit),
         "Encode it as numbers, or use a kernel on sets or strings (SetIntersection, Spectrum).",
     )  # fmt: skip  # message and remedy on a line each
+
+
+def _reads_as_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _nonempty(who: str, shape: tuple[int, ...], name: str) -> None:

@@ -166,7 +166,7 @@ def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
     dispatcher = numba.njit(nogil=True, fastmath=SUMS, error_model="numpy", boundscheck=False)(fn)
     if hasattr(dispatcher, "_cache"):  # not so when Numba is switched off
         dispatcher._cache = _Store(fn)
-    return dispatcher  # type: ignore[no-any-return]  # numba has no types
+    return dispatcher
 
 
 def attach(stub: Scalar, *, sums: bool = False) -> None:
@@ -176,7 +176,7 @@ def attach(stub: Scalar, *, sums: bool = False) -> None:
     """
     first, *_ = parameters = list(inspect.signature(stub).parameters)
     names = ", ".join(parameters)
-    scope: dict[str, Any] = {"rule_of": lambda p: _bare(stub.rules.get(getattr(p, "instance_class", None)))}
+    scope: dict[str, Any] = {"rule_of": lambda p: _bare(stub.rules.get(getattr(p, "instance_class", type(None))))}
     # Numba wants the very names of the stub; a signature can only be written out, so this is the one exec.
     exec(f"def pick({names}): return rule_of({first})", scope)  # noqa: S102
     overload(stub, jit_options=_RULE_OPTIONS | ({"fastmath": SUMS, "forceinline": False} if sums else {}))(

@@ -58,7 +58,7 @@ class Engine:
         """The memory budget in bytes."""
         if self.memory is None:
             return _physical_memory() // 2
-        size = _parsed(self.memory) if isinstance(self.memory, str) else self.memory
+        size: Any = _parsed(self.memory) if isinstance(self.memory, str) else self.memory
         if not is_number(size) or not 0 < size < math.inf:
             refuse(
                 "Engine", "'memory' must be a positive number of bytes or a text such as '2 GB'", describe(self.memory)

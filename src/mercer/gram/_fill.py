@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer.gram._distances import distances, distances_sparse, fill_sparse
 from mercer.gram._fused import NEAR, STEP, Pairs
-from mercer.gram._passes import Lone, Side, Values, distances, distances_sparse, fill_sparse, sweep
 from mercer.gram._packed import WIDTH, DensePoints, SparsePoints
+from mercer.gram._passes import Lone, Side, Values, sweep
 from mercer.gram._sources import Buffers
 from mercer.kernels._form import Identity
 from mercer.kernels._statistics import Squares
@@ -29,7 +30,8 @@ def fill_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray, b
 
 def _product_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray) -> None:
     left, right = pairs.left, pairs.right
-    assert isinstance(left, DensePoints) and isinstance(right, DensePoints)
+    assert isinstance(left, DensePoints)
+    assert isinstance(right, DensePoints)
     h, w = i1 - i0, j1 - j0
     np.matmul(left.rows[i0:i1], right.rows[j0:j1].T, out=S[: h * w].reshape(h, w))
     if isinstance(pairs.statistic, Squares):
@@ -43,7 +45,8 @@ def _direct_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray
         pairs = pairs.take(slice(i0, i1), slice(j0, j1))
         i0, i1, j0, j1 = 0, i1 - i0, 0, j1 - j0
     left, right = pairs.left, pairs.right
-    assert isinstance(left, DensePoints) and isinstance(right, DensePoints)
+    assert isinstance(left, DensePoints)
+    assert isinstance(right, DensePoints)
     side = Side(left.flat, right.panels, left.depth)
     T = buffers.get("direct", STEP * WIDTH, S.dtype)
     sink, span = Values(S, j1 - j0, i0, j0), (i0, i1, j0 // WIDTH, -(-j1 // WIDTH))
@@ -52,7 +55,8 @@ def _direct_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray
 
 
 def _sparse_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray, buffers: Buffers) -> None:
-    X, Y = pairs.left.rows, pairs.right.rows
+    X: Any = pairs.left.rows
+    Y: Any = pairs.right.rows
     h, w, d = i1 - i0, j1 - j0, X.shape[1]
     if d * WIDTH * S.itemsize > PANEL_BYTES:
         S[: h * w].reshape(h, w)[...] = (X[i0:i1] @ Y[j0:j1].T).toarray()
@@ -80,8 +84,9 @@ def _dense_panel(Y: Any, j0: int, j1: int, buffers: Buffers, dtype: Any) -> np.n
 
 
 def _sparse_distances(pairs: Pairs, i0: int, j0: int, h: int, w: int, S: np.ndarray) -> None:
-    X, Y = pairs.left, pairs.right
+    X: Any = pairs.left.rows
+    Y: Any = pairs.right.rows
     distances_sparse(
-        S, w, h, X.squares, Y.squares, X.rows.indptr, X.rows.indices, X.rows.data,
-        Y.rows.indptr, Y.rows.indices, Y.rows.data, i0, j0, S.dtype.type(NEAR),
+        S, w, h, pairs.left.squares, pairs.right.squares, X.indptr, X.indices, X.data,
+        Y.indptr, Y.indices, Y.data, i0, j0, S.dtype.type(NEAR),
     )  # fmt: skip  # the tile, then both sides

@@ -10,7 +10,6 @@ import numpy as np
 from mercer._rules import cast
 from mercer.gram._packed import WIDTH, DensePoints, Index, Points, SparsePoints
 from mercer.gram._sources import Buffers, Source
-from mercer.kernels._form import Fused
 from mercer.kernels._statistics import Dot, Squares, Statistic
 
 DIRECT_UP_TO = 32  # coordinates: above, a matrix product with repaired cancellation is faster than differences
@@ -82,7 +81,7 @@ class FusedSource(Source):
     def values(self, i0: int, i1: int, j0: int, j1: int, out: np.ndarray, buffers: Buffers) -> None:
         from mercer.gram._passes import Values
 
-        if out.dtype != self.tile_dtype:
+        if out.dtype != self.tile_dtype or not _is_flat(out):
             tile = buffers.tile("cast", i1 - i0, j1 - j0, self.tile_dtype)
             self.values(i0, i1, j0, j1, tile, buffers)
             out[...] = tile
@@ -145,6 +144,11 @@ class FusedSource(Source):
 
 def _depth(points: Points) -> int:
     return points.depth if isinstance(points, DensePoints) else 1
+
+
+def _is_flat(out: np.ndarray) -> bool:
+    """Whether a block's rows lie whole numbers apart, one after the other (not so in a field of records)."""
+    return bool(out.flags.aligned) and out.strides[0] >= 0 and out.strides[0] % out.itemsize == 0
 
 
 def _flat(out: np.ndarray) -> tuple[np.ndarray, int]:

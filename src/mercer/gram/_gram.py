@@ -54,7 +54,7 @@ class Gram:
         return self._source.dtype
 
     @property
-    def T(self) -> Gram:  # noqa: N802  # NumPy's name for it
+    def T(self) -> Gram:  # NumPy's name for it
         """The transpose."""
         return Gram(self._source.swapped(), self._engine, self._diagonal, self._remote and self._remote.swapped())
 
@@ -89,6 +89,8 @@ class Gram:
         return self._diagonal()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            refuse("gram", "an array of K must be made anew", "copy=False", "Say numpy.asarray(K).")
         return self.block().astype(self.dtype if dtype is None else dtype, copy=False)
 
     def __repr__(self) -> str:
@@ -127,4 +129,4 @@ class Gram:
         if not fine or (shape[1] > 1 and out.strides[1] != out.itemsize) or not out.flags.writeable:
             got = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else describe(out)
             refuse("gram", f"'out' must be a writeable float array of shape {shape} with contiguous rows", got)
-        return out  # type: ignore[no-any-return]  # checked just above
+        return out

@@ -57,7 +57,8 @@ def _densified(A: Any, dtype: Any, engine: Engine) -> np.ndarray:
     need = A.shape[0] * A.shape[1] * np.dtype(dtype).itemsize
     if need > engine.budget // 4:
         refuse(
-            "gram", f"this kernel needs dense rows, {need / 2**30:.3g} GiB here", f"a budget of {engine.budget / 2**30:.3g} GiB",
+            "gram", f"this kernel needs dense rows, {need / 2**30:.3g} GiB here",
+            f"a budget of {engine.budget / 2**30:.3g} GiB",
             "Raise Engine(memory=...), reduce the columns, or use a kernel of inner products or Euclidean distances.",
         )  # fmt: skip  # message and remedy on a line each
     return np.asarray(A.astype(dtype).toarray())

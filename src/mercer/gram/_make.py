@@ -61,7 +61,10 @@ def gram(
         refuse(
             "gram", "'kernel' must be a Kernel", describe(kernel), "See mercer.kernels, e.g. Gaussian(1.0).", TypeError
         )
+    _check_rows(X, "X")
     Y = None if Y is X else Y
+    if Y is not None:
+        _check_rows(Y, "Y")
     form = (kernel.resolve(X) if Y is None else kernel).form()
     source = _source(form, X, Y, engine)
     if stored not in (True, False, "auto"):
@@ -74,6 +77,11 @@ def gram(
         else Remote(kernel.resolve(X) if Y is None else kernel, X, Y, engine)
     )
     return Gram(source, engine, None if Y is not None else lambda: diagonal(form, X), remote)
+
+
+def _check_rows(X: Any, name: str) -> None:
+    if not (hasattr(X, "__len__") or hasattr(X, "shape")) or getattr(X, "shape", None) == ():
+        refuse("gram", f"{name} must be a table or a list of points", describe(X), "Give an array with a row a point.")
 
 
 def _source(form: Form, X: Any, Y: Any, engine: Engine) -> Any:

@@ -31,10 +31,20 @@ _0, _1, _2, _3, _4 = _U(0), _U(1), _U(2), _U(3), _U(4)
 
 
 @compiled
+def plus4(s: Any, statistic: Any, a: Any, b: Any, c: Any, d: Any, p: Any, q: Any, r: Any, t: Any) -> Any:
+    """Return s and the terms of four coordinates; four fused multiply-adds for a distance."""
+    return s + term(statistic, a, p) + term(statistic, b, q) + term(statistic, c, r) + term(statistic, d, t)
+
+
+@compiled
 def fill(statistic: Any, X: Any, depth: Any, i0: Any, h: Any, P: Any, b: Any, S: Any) -> None:
-    """S[r, c] = sum over k of term(X[i0 + r, k], P[b, k, c]); h and depth are multiples of 4."""
+    """S[r, c] = sum over k of term(X[i0 + r, k], P[b, k, c]); h and depth are multiples of 4.
+
+    Four rows by four coordinates at a time: each number of the panel is used four times while in a register.
+    """
     D = _U(depth)
     panel = _U(b) * D * _W
+    zero = S.dtype.type(0)
     i = _0
     while i < _U(h):
         s0 = i * _W
@@ -57,83 +67,20 @@ def fill(statistic: Any, X: Any, depth: Any, i0: Any, h: Any, P: Any, b: Any, S:
                 for jj in range(WIDTH):
                     j = _U(jj)
                     p0, p1, p2, p3 = P[p + j], P[p + _W + j], P[p + _2 * _W + j], P[p + _3 * _W + j]
-                    S[s0 + j] = (
-                        term(statistic, a0, p0)
-                        + term(statistic, a1, p1)
-                        + term(statistic, a2, p2)
-                        + term(statistic, a3, p3)
-                    )
-                    S[s1 + j] = (
-                        term(statistic, b0, p0)
-                        + term(statistic, b1, p1)
-                        + term(statistic, b2, p2)
-                        + term(statistic, b3, p3)
-                    )
-                    S[s2 + j] = (
-                        term(statistic, c0, p0)
-                        + term(statistic, c1, p1)
-                        + term(statistic, c2, p2)
-                        + term(statistic, c3, p3)
-                    )
-                    S[s3 + j] = (
-                        term(statistic, d0, p0)
-                        + term(statistic, d1, p1)
-                        + term(statistic, d2, p2)
-                        + term(statistic, d3, p3)
-                    )
+                    S[s0 + j] = plus4(zero, statistic, a0, a1, a2, a3, p0, p1, p2, p3)
+                    S[s1 + j] = plus4(zero, statistic, b0, b1, b2, b3, p0, p1, p2, p3)
+                    S[s2 + j] = plus4(zero, statistic, c0, c1, c2, c3, p0, p1, p2, p3)
+                    S[s3 + j] = plus4(zero, statistic, d0, d1, d2, d3, p0, p1, p2, p3)
             else:
                 for jj in range(WIDTH):
                     j = _U(jj)
                     p0, p1, p2, p3 = P[p + j], P[p + _W + j], P[p + _2 * _W + j], P[p + _3 * _W + j]
-                    S[s0 + j] = (
-                        S[s0 + j]
-                        + term(statistic, a0, p0) + term(statistic, a1, p1) + term(statistic, a2, p2) + term(statistic, a3, p3)
-                    )  # fmt: skip  # the running sum, then its four terms
-                    S[s1 + j] = (
-                        S[s1 + j]
-                        + term(statistic, b0, p0) + term(statistic, b1, p1) + term(statistic, b2, p2) + term(statistic, b3, p3)
-                    )  # fmt: skip  # as above
-                    S[s2 + j] = (
-                        S[s2 + j]
-                        + term(statistic, c0, p0) + term(statistic, c1, p1) + term(statistic, c2, p2) + term(statistic, c3, p3)
-                    )  # fmt: skip  # as above
-                    S[s3 + j] = (
-                        S[s3 + j]
-                        + term(statistic, d0, p0) + term(statistic, d1, p1) + term(statistic, d2, p2) + term(statistic, d3, p3)
-                    )  # fmt: skip  # as above
+                    S[s0 + j] = plus4(S[s0 + j], statistic, a0, a1, a2, a3, p0, p1, p2, p3)
+                    S[s1 + j] = plus4(S[s1 + j], statistic, b0, b1, b2, b3, p0, p1, p2, p3)
+                    S[s2 + j] = plus4(S[s2 + j], statistic, c0, c1, c2, c3, p0, p1, p2, p3)
+                    S[s3 + j] = plus4(S[s3 + j], statistic, d0, d1, d2, d3, p0, p1, p2, p3)
             k += _4
         i += _4
-
-
-@compiled
-def distances(
-    S: Any, w: Any, h: Any, nx: Any, ny: Any, X: Any, Y: Any, depth: Any, i0: Any, j0: Any, near: Any
-) -> None:
-    """Turn inner products S[r, c] into squared distances; recompute from the rows those that cancelled.
-
-    |x|^2 + |z|^2 - 2 x'z loses the digits that |x - z|^2 is smaller by, so below ``near`` (|x|^2 + |z|^2) it is summed
-    from the differences instead.
-    """
-    zero, two = S.dtype.type(0), S.dtype.type(2)
-    for r in range(h):
-        s = S[r * w : (r + 1) * w]
-        a = nx[i0 + r]
-        b = ny[j0 : j0 + w]
-        cancelled = 0
-        for c in range(w):
-            both = a + b[c]
-            t = both - two * s[c]
-            cancelled += 1 if t < near * both else 0
-            s[c] = t
-        if cancelled:
-            x = X[(i0 + r) * depth : (i0 + r + 1) * depth]
-            for c in range(w):
-                if s[c] < near * (a + b[c]):
-                    y = Y[(j0 + c) * depth : (j0 + c + 1) * depth]
-                    t = zero
-                    for k in range(depth):
-                        t += (x[k] - y[k]) * (x[k] - y[k])
-                    s[c] = t
 
 
 # ---------------------------------------------------------------- one statistic, or two
@@ -330,104 +277,3 @@ def sweep(
             if two:
                 fill(second, second_side.rows, second_side.depth, i, h4, second_side.panels, b, T)
             consume(sink, count, rule, S, T, WIDTH, i, h, b * WIDTH, min(WIDTH, m - b * WIDTH))
-
-
-# ---------------------------------------------------------------- sparse rows
-
-
-@compiled
-def fill_sparse(ptr: Any, ind: Any, val: Any, i0: Any, h: Any, P: Any, w: Any, S: Any) -> None:
-    """S[r, c] = x_{i0 + r}' y_c for CSR rows x and a dense panel P[k, c]; four non-zeros at a time."""
-    zero = S.dtype.type(0)
-    for r in range(h):
-        s = S[r * w : (r + 1) * w]
-        for c in range(w):
-            s[c] = zero
-        p, e = ptr[i0 + r], ptr[i0 + r + 1]
-        while p + 4 <= e:
-            y0 = P[ind[p] * w : ind[p] * w + w]
-            y1 = P[ind[p + 1] * w : ind[p + 1] * w + w]
-            y2 = P[ind[p + 2] * w : ind[p + 2] * w + w]
-            y3 = P[ind[p + 3] * w : ind[p + 3] * w + w]
-            v0, v1, v2, v3 = val[p], val[p + 1], val[p + 2], val[p + 3]
-            for c in range(w):
-                s[c] += (v0 * y0[c] + v1 * y1[c]) + (v2 * y2[c] + v3 * y3[c])
-            p += 4
-        while p < e:
-            y0 = P[ind[p] * w : ind[p] * w + w]
-            v0 = val[p]
-            for c in range(w):
-                s[c] += v0 * y0[c]
-            p += 1
-
-
-@compiled
-def distances_sparse(
-    S: Any,
-    w: Any,
-    h: Any,
-    nx: Any,
-    ny: Any,
-    xp: Any,
-    xi: Any,
-    xv: Any,
-    yp: Any,
-    yi: Any,
-    yv: Any,
-    i0: Any,
-    j0: Any,
-    near: Any,
-) -> None:
-    """As `distances`, for CSR rows with sorted indices."""
-    zero, two = S.dtype.type(0), S.dtype.type(2)
-    for r in range(h):
-        a = nx[i0 + r]
-        for c in range(w):
-            both = a + ny[j0 + c]
-            t = both - two * S[r * w + c]
-            if t < near * both:
-                t = zero
-                p, q, pe, qe = xp[i0 + r], yp[j0 + c], xp[i0 + r + 1], yp[j0 + c + 1]
-                while p < pe or q < qe:
-                    if q >= qe or (p < pe and xi[p] < yi[q]):
-                        d = xv[p]
-                        p += 1
-                    elif p >= pe or yi[q] < xi[p]:
-                        d = yv[q]
-                        q += 1
-                    else:
-                        d = xv[p] - yv[q]
-                        p += 1
-                        q += 1
-                    t += d * d
-            S[r * w + c] = t
-
-
-# ---------------------------------------------------------------- the k smallest of each row
-
-
-@compiled
-def keep_smallest(K: Any, scale: Any, offset: Any, j0: Any, best: Any, where: Any) -> None:
-    """Merge scale K[r, c] + offset[j0 + c] into the sorted rows of ``best``, column numbers into ``where``; ties stay."""
-    k = best.shape[1]
-    for r in range(K.shape[0]):
-        row = K[r]
-        worst = best[r, k - 1]
-        for c0 in range(0, row.size, 64):
-            piece = row[c0 : c0 + 64]
-            shift = offset[j0 + c0 : j0 + c0 + piece.size]
-            least = worst
-            for c in range(piece.size):
-                least = min(least, scale * piece[c] + shift[c])
-            if least < worst:
-                for c in range(piece.size):
-                    value = scale * piece[c] + shift[c]
-                    if value < worst:
-                        at = k - 1
-                        while at > 0 and best[r, at - 1] > value:
-                            best[r, at] = best[r, at - 1]
-                            where[r, at] = where[r, at - 1]
-                            at -= 1
-                        best[r, at] = value
-                        where[r, at] = j0 + c0 + c
-                        worst = best[r, k - 1]

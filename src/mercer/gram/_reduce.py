@@ -22,7 +22,7 @@ class Nearest(NamedTuple):
 
 
 def sum_by_label(K: Gram, labels: Any, n_labels: int | None = None, weights: Any = None) -> np.ndarray:
-    """Return S[i, c] = sum of weights[j] K[i, j] over the columns j with label c. Cost: one product of n_labels columns.
+    """Return S[i, c], the sum of weights[j] K[i, j] over columns j of label c. Cost: a product of n_labels columns.
 
     Examples
     --------
@@ -37,9 +37,17 @@ def sum_by_label(K: Gram, labels: Any, n_labels: int | None = None, weights: Any
     count = int(labels.max(initial=-1)) + 1 if n_labels is None else integer("sum_by_label", "n_labels", n_labels, 1)
     if m and labels.max() >= count:
         refuse("sum_by_label", f"labels must be below n_labels = {count}", labels.max())
+    weights = None if weights is None else _a_number_each("sum_by_label", "weights", weights, m, np.float64)
     onehot = np.zeros((m, count), K.dtype if weights is None else np.float64)
-    onehot[np.arange(m), labels] = 1.0 if weights is None else np.asarray(weights, dtype=np.float64)
+    onehot[np.arange(m), labels] = 1.0 if weights is None else weights
     return (K @ onehot).astype(np.float64, copy=False)
+
+
+def _a_number_each(who: str, name: str, values: Any, m: int, dtype: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.shape != (m,) or array.dtype.kind not in "fiub" or not np.isfinite(array).all():
+        refuse(who, f"{name} must be {m} finite numbers, one a column", describe(array))
+    return array.astype(dtype)
 
 
 def smallest(K: Gram, k: int = 1, scale: float = 1.0, offset: Any = None) -> Nearest:
@@ -58,10 +66,8 @@ def smallest(K: Gram, k: int = 1, scale: float = 1.0, offset: Any = None) -> Nea
     n, m = K.shape
     if k > m:
         refuse("smallest", f"k must be at most the {m} columns", k)
-    shift = np.zeros(m, K.dtype) if offset is None else np.asarray(offset).astype(K.dtype)
-    if shift.shape != (m,):
-        refuse("smallest", f"offset must be {m} numbers, one a column", f"shape {shift.shape}")
-    from mercer.gram._passes import keep_smallest
+    shift = np.zeros(m, K.dtype) if offset is None else _a_number_each("smallest", "offset", offset, m, K.dtype)
+    from mercer.gram._ranks import keep_smallest
 
     best, where = np.full((n, k), np.inf, K.dtype), np.zeros((n, k), np.int64)
     source, factor = K._source, K.dtype.type(scale)

@@ -110,9 +110,11 @@ def lanczos(
         for _ in range(2):
             w -= (Q[: k + 1] @ w) @ Q[: k + 1]
         beta = float(np.linalg.norm(w))
-        found = _ritz(Q, a, b, beta)
-        if k + 1 == len(Q) or found.exhausted or ((k < 8 or k % 4 == 3) and stop(found)):
-            return found
+        last = k + 1 == len(Q) or beta <= n * EPS * max(map(abs, a))
+        if last or k < 8 or k % 4 == 3:
+            found = _ritz(Q, a, b, beta)
+            if last or stop(found):
+                return found
         Q[k + 1] = w / beta
         b.append(beta)
 
@@ -120,7 +122,6 @@ def lanczos(
 def _ritz(Q: np.ndarray, a: list[float], b: list[float], beta: float) -> Ritz:
     k = len(a)
     values, vectors = np.linalg.eigh(np.diag(a) + np.diag(b, 1) + np.diag(b, -1))
-    size = max(abs(values[0]), abs(values[-1]))
-    exhausted = k == Q.shape[1] or beta <= Q.shape[1] * EPS * size
+    exhausted = k == Q.shape[1] or beta <= Q.shape[1] * EPS * max(map(abs, a))
     x = vectors[:, 0] @ Q[:k]
     return Ritz(float(values[0]), float(values[-1]), x, beta * abs(float(vectors[-1, 0])), k, exhausted)

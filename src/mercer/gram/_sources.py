@@ -54,7 +54,7 @@ class Source(ABC):
     def swapped(self) -> Source:
         """Return the source of the transpose."""
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027  # most sources have nothing to prepare
         """Make what threads will share (packed panels, norms); called before they start."""
 
     def tile_shape(self) -> tuple[int, int]:

@@ -103,7 +103,8 @@ class OfKernel(Subject):
             error = error + EPS * np.abs(K[block])
             E[0, block] += error.sum(axis=1)
             E[1] += error.sum(axis=0)
-            squares += float(np.square(error).sum())
+            with np.errstate(over="ignore"):
+                squares += float(np.square(error).sum())
         _finite(K, np.arange(n))
         _mirrored(K, E[0] + E[1], np.arange(n))
         bound = min(
