@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 DATA ?= ../shared/data
 # The build of torch that KeOps runs on; a plain `torch` may bring GPU libraries of several gigabytes.
 TORCH ?= torch==2.13.0
+# More options for `make peers` and `make bench`, for example ARGS="--quick --only product".
+ARGS ?=
 # Processes that `make test` uses.
 JOBS ?= 2
 
@@ -64,12 +66,12 @@ check: lint types house test docs  ## Run what CI runs
 bench: $(VENV)/.done-dev  ## Time the parts of Mercer
 	@echo "bench: benchmarks/micro/run.py"
 	@test -f benchmarks/micro/run.py || { echo "bench: benchmarks/micro/run.py is not there yet." >&2; exit 1; }
-	@$(BIN)/python benchmarks/micro/run.py
+	@$(BIN)/python benchmarks/micro/run.py $(ARGS)
 
 peers: $(PEERS)/.done  ## Print each speed bar as a ratio to other libraries (DATA=folder of datasets)
-	@echo "peers: benchmarks/peers/run.py --data $(DATA)"
+	@echo "peers: benchmarks/peers/run.py --data $(DATA) $(ARGS)"
 	@test -f benchmarks/peers/run.py || { echo "peers: benchmarks/peers/run.py is not there yet." >&2; exit 1; }
-	@$(PEERS)/bin/python benchmarks/peers/run.py --data $(DATA)
+	@$(PEERS)/bin/python benchmarks/peers/run.py --data $(DATA) $(ARGS)
 
 peers-setup: $(PEERS)/.done  ## Make .venv-peers, without measuring
 	@echo "peers-setup: ready"

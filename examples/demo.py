@@ -20,6 +20,7 @@ PICTURE = Path("demo_output") / "kernel.png"
 
 
 def main():
+    """Show each step in turn."""
     kernel = 0.5 * Gaussian(scale=2.0) + Linear() * Gaussian(scale=1.0)
     X = np.random.default_rng(0).standard_normal((N, D)).astype(np.float32)
     prove(kernel)
@@ -30,20 +31,24 @@ def main():
 
 
 def title(number, text):
+    """Print a heading."""
     print(f"\n{number}. {text}\n{'-' * (len(text) + 3)}")
 
 
 def prove(kernel):
+    """Print why the kernel is positive definite, step by step."""
     title(1, "A kernel and its proof")
     print(f"k = {kernel}\n\n{kernel.derivation()}")
 
 
 def certify(kernel, X):
+    """Enclose the smallest eigenvalue of a Gram matrix, rounding included."""
     title(2, f"A certificate for its Gram matrix on {len(X)} points")
     print(check_psd(gram(kernel, X, engine=Engine(precision="double"))))
 
 
 def race(X):
+    """Time a product beside scikit-learn, on the same data, taking turns."""
     title(3, f"K @ v for {N} points in {D} dimensions, float32, beside scikit-learn")
     gamma, v = 0.5 / D, np.ones(N, np.float32)
     kernel = Gaussian.from_gamma(gamma)
@@ -56,6 +61,7 @@ def race(X):
 
 
 def compose(kernel, X):
+    """Time a product with a sum of products of kernels."""
     title(4, "The composite kernel is one pass too")
     v = np.ones(N, np.float32)
     gram(kernel, X) @ v
@@ -76,26 +82,26 @@ def in_turn(*runs, rounds=5):
 
 
 def draw(kernel):
+    """Draw the Gram matrix of sorted points, and sections."""
     title(5, "A picture")
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    x = np.sort(np.random.default_rng(1).uniform(-3, 3, 240))[:, None]
-    t = np.linspace(-3, 3, 400)[:, None]
+    t = np.linspace(-3, 3, 300)[:, None]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6))
-    image = left.imshow(np.asarray(gram(kernel, x)), cmap="viridis")
+    image = left.imshow(np.asarray(gram(kernel, t)), extent=(-3, 3, 3, -3))
     figure.colorbar(image, ax=left, shrink=0.85)
-    left.set(title="Gram matrix of 240 sorted points", xlabel="j", ylabel="i")
-    for point in (-2.0, -0.5, 1.0, 2.5):
-        (line,) = right.plot(t, kernel(t, [[point]]), label=f"x = {point:g}")
-        right.axvline(point, color=line.get_color(), linewidth=0.7, linestyle=":")
-    right.set(title="sections k(., x): functions of the RKHS", xlabel="t", ylabel="k(t, x)")
-    right.legend(frameon=False)
+    left.set(title="the Gram matrix of sorted points", xlabel="z", ylabel="x")
+    for x in (-2.0, -0.5, 1.0, 2.5):
+        (line,) = right.plot(t, kernel(t, [[x]]), label=f"x = {x:g}")
+        right.plot([x], kernel([[x]])[0], "o", color=line.get_color())
+    right.set(title="sections k(., x); dots at k(x, x), the squared norms", xlabel="t", ylabel="k(t, x)")
+    right.legend(loc="upper center")
     figure.suptitle(f"k = {kernel}", fontsize=11)
     figure.tight_layout()
     PICTURE.parent.mkdir(exist_ok=True)
     figure.savefig(PICTURE, dpi=120)
-    print(f"  {PICTURE}: K for points in order of size, and k(., x) for four points x\n")
+    print(f"  {PICTURE}: K for 300 sorted points, and k(., x) for four points x\n")
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2, help="on every side (default 2)")
     parser.add_argument("--repeats", type=int, help="rounds a case (default 5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--rst", type=Path, metavar="FILE", help="write the table there, for docs/performance.inc")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")
     return parser.parse_args()
 
@@ -83,7 +84,27 @@ def show(cases: list[Case], scene: Scene, options: argparse.Namespace) -> int:
     print(f"  not measured: {', '.join(unreported)}\n" if unreported else "", end="")
     if options.json:
         options.json.write_text(json.dumps({"facts": facts, "shrink": scene.shrink, "cases": records}, indent=1) + "\n")
+    if options.rst:
+        options.rst.write_text(as_rst(facts, records, scene) + "\n")
     return 0
+
+
+def as_rst(facts: dict[str, str], records: list[dict], scene: Scene) -> str:
+    """Return the table as reStructuredText, with the machine and the day."""
+    reduced = "" if scene.shrink == 1 else f" Rows were divided by {scene.shrink}."
+    lines = [f"{facts['machine']}.", f"{facts['versions']}.", f"Measured {time.strftime('%Y-%m-%d')}.{reduced}", ""]
+    lines += [".. list-table::", "   :header-rows: 1", "   :widths: 34 12 34 10 10", ""]
+    for row in [("case", "Mercer", "fastest peer", "ratio", "bar"), *rows_of(records)]:
+        lines += [f"   {'*' if k == 0 else ' '} - {cell}" for k, cell in enumerate(row)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def rows_of(records: list[dict]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of each line of the table."""
+    for record in records:
+        for k, bar in enumerate(record.get("bars", [])):
+            mark = " (missed)" if bar["met"] is False else ""
+            yield (record["case"] if k == 0 else "", bar["ours"], bar["peer"], bar["text"], bar["bar"] + mark)
 
 
 def measured(case: Case, scene: Scene, *, judging: bool) -> tuple[dict, list[Verdict]]:
@@ -100,7 +121,10 @@ def measured(case: Case, scene: Scene, *, judging: bool) -> tuple[dict, list[Ver
         met = {True: "yes", False: "NO", None: "-"}[v.met]
         print(COLUMNS.format(case.name if k == 0 else "", v.ours, v.peer, v.ratio, v.bar, met))
     print(details(case, found), flush=True)
-    lines = [{"ours": v.ours, "peer": v.peer, "ratio": v.value, "bar": v.bar, "met": v.met} for v in verdicts]
+    lines = [
+        {"ours": v.ours, "peer": v.peer, "ratio": v.value, "text": v.ratio, "bar": v.bar, "met": v.met}
+        for v in verdicts
+    ]
     return {"case": case.name, "agrees": found.agrees, **asdict(found), "bars": lines}, verdicts
 
 

@@ -130,7 +130,7 @@ def test_a_gram_that_is_not_psd_is_refused(rng):
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"),
+    "bad, words",
     [
         (np.ones((2, 3)), "square"),
         (np.zeros((0, 0)), "at least one row"),

@@ -73,7 +73,7 @@ def test_norms_that_differ_widely(rng):
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    "call, words",
     [
         (lambda: random_pivots(np.eye(3), 0), "'rank' must be an integer >= 1; got 0"),
         (lambda: random_pivots(np.eye(3), 2, block=0), "'block'"),

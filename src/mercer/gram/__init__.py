@@ -3,5 +3,23 @@
 from mercer.gram._gram import Gram
 from mercer.gram._make import from_factor, from_matrix, gram
 from mercer.gram._reduce import Nearest, largest, smallest, sum_by_label
+from mercer.gram.features import FeatureMap, feature_map
+from mercer.gram.psd import PsdCheck, check_psd
+from mercer.gram.rpcholesky import RandomPivots, random_pivots
 
-__all__ = ["Gram", "Nearest", "from_factor", "from_matrix", "gram", "largest", "smallest", "sum_by_label"]
+__all__ = [
+    "FeatureMap",
+    "Gram",
+    "Nearest",
+    "PsdCheck",
+    "RandomPivots",
+    "check_psd",
+    "feature_map",
+    "from_factor",
+    "from_matrix",
+    "gram",
+    "largest",
+    "random_pivots",
+    "smallest",
+    "sum_by_label",
+]

@@ -13,6 +13,7 @@ from mercer.gram._block import block
 from mercer.gram._cluster import Remote, remote_product
 from mercer.gram._product import product
 from mercer.gram._sources import Source
+from mercer.kernels import Kernel
 
 
 @final
@@ -40,8 +41,26 @@ class Gram:
         engine: Engine,
         diagonal: Callable[[], np.ndarray] | None = None,
         remote: Remote | None = None,
+        kernel: Kernel | None = None,
+        points: Any = None,
     ) -> None:
         self._source, self._engine, self._diagonal, self._remote = source, engine, diagonal, remote
+        self._kernel, self._points = kernel, points
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel, its parameters numbers; None for a matrix that was given."""
+        return self._kernel
+
+    @property
+    def points(self) -> Any:
+        """The points x_i of the rows; None for a matrix that was given."""
+        return self._points
+
+    @property
+    def engine(self) -> Engine:
+        """What products may use."""
+        return self._engine
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -56,7 +75,9 @@ class Gram:
     @property
     def T(self) -> Gram:  # NumPy's name for it
         """The transpose."""
-        return Gram(self._source.swapped(), self._engine, self._diagonal, self._remote and self._remote.swapped())
+        remote = self._remote and self._remote.swapped()
+        points = self._points if self._source.symmetric else None
+        return Gram(self._source.swapped(), self._engine, self._diagonal, remote, self._kernel, points)
 
     def __matmul__(self, V: Any) -> np.ndarray:
         """Return K @ V for a vector or a matrix V.

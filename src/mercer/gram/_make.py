@@ -65,23 +65,22 @@ def gram(
     Y = None if Y is X else Y
     if Y is not None:
         _check_rows(Y, "Y")
-    form = (kernel.resolve(X) if Y is None else kernel).form()
+    kernel = kernel.resolve(X) if Y is None else kernel
+    form = kernel.form()
     source = _source(form, X, Y, engine)
     if stored not in (True, False, "auto"):
         refuse("gram", "'stored' must be True, False or 'auto'", describe(stored))
     if stored and _may_store(stored_bytes(source), source.n, source.m, engine, auto=stored == "auto"):
         source = store(source, engine)
-    remote = (
-        None
-        if engine.client is None or stored is True
-        else Remote(kernel.resolve(X) if Y is None else kernel, X, Y, engine)
-    )
-    return Gram(source, engine, None if Y is not None else lambda: diagonal(form, X), remote)
+    remote = None if engine.client is None or stored is True else Remote(kernel, X, Y, engine)
+    own = None if Y is not None else lambda: diagonal(form, X)
+    return Gram(source, engine, own, remote, kernel, X)
 
 
 def _check_rows(X: Any, name: str) -> None:
-    if not (hasattr(X, "__len__") or hasattr(X, "shape")) or getattr(X, "shape", None) == ():
-        refuse("gram", f"{name} must be a table or a list of points", describe(X), "Give an array with a row a point.")
+    """Refuse what has no rows to count: a number, one string, an iterator."""
+    if isinstance(X, (str, bytes)) or not (hasattr(X, "shape") or hasattr(X, "__len__")) or getattr(X, "shape", None) == ():
+        refuse("gram", f"{name} must be a table or a list of points", describe(X), "Give one point a row.")
 
 
 def _source(form: Form, X: Any, Y: Any, engine: Engine) -> Any:

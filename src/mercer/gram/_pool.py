@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+import threadpoolctl
 
 Item = TypeVar("Item")
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks up the loaded libraries once: that takes milliseconds
+def _controller() -> threadpoolctl.ThreadpoolController:
+    return threadpoolctl.ThreadpoolController()  # looks up the loaded libraries once: that takes milliseconds
 
 
 class _OneThread:
@@ -35,7 +35,16 @@ class _OneThread:
         with self.lock:
             self.users -= 1
             if self.users == 0:
+                _anyone_may_set_limits()
                 self.limit.restore_original_limits()
+                _anyone_may_set_limits()
+
+
+def _anyone_may_set_limits() -> None:
+    """Undo that, from threadpoolctl 3.8 on, only the thread that first set a limit may change it."""
+    release = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
 
 
 _ONE_THREAD = _OneThread()

@@ -32,10 +32,10 @@ def sum_by_label(K: Gram, labels: Any, n_labels: int | None = None, weights: Any
     """
     labels = np.asarray(labels)
     m = K.shape[1]
-    if labels.shape != (m,) or labels.dtype.kind not in "iu" or (m and labels.min() < 0):
+    if labels.shape != (m,) or labels.dtype.kind not in "iu" or labels.min() < 0:
         refuse("sum_by_label", f"labels must be {m} integers >= 0, one a column", describe(labels))
-    count = int(labels.max(initial=-1)) + 1 if n_labels is None else integer("sum_by_label", "n_labels", n_labels, 1)
-    if m and labels.max() >= count:
+    count = int(labels.max()) + 1 if n_labels is None else integer("sum_by_label", "n_labels", n_labels, 1)
+    if labels.max() >= count:
         refuse("sum_by_label", f"labels must be below n_labels = {count}", labels.max())
     weights = None if weights is None else _a_number_each("sum_by_label", "weights", weights, m, np.float64)
     onehot = np.zeros((m, count), K.dtype if weights is None else np.float64)

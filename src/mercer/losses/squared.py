@@ -1,0 +1,39 @@
+"""The squared loss."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mercer._rules import const
+from mercer.losses._loss import conjugate, curvature, slope, value
+
+
+class Squared(NamedTuple):
+    """(y - t)^2 / 2, the loss of least squares and ridge.
+
+    Examples
+    --------
+    >>> from mercer.losses import Squared, value
+    >>> value(Squared(), 1.0, 3.0)
+    2.0
+    """
+
+
+@value.rule(Squared)
+def _(loss: Any, y: Any, t: Any) -> Any:
+    return const(0.5, t) * (y - t) * (y - t)
+
+
+@slope.rule(Squared)
+def _(loss: Any, y: Any, t: Any) -> Any:
+    return t - y
+
+
+@curvature.rule(Squared)
+def _(loss: Any, y: Any, t: Any) -> Any:
+    return const(1.0, t) + const(0.0, t) * t
+
+
+@conjugate.rule(Squared)
+def _(loss: Any, y: Any, u: Any) -> Any:
+    return u * y + const(0.5, u) * u * u
