@@ -27,6 +27,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "bars",
     "rooms",
 ]
 exclude_patterns = ["_build", "**/README.rst"]

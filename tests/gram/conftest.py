@@ -44,12 +44,15 @@ FORMS = ["one statistic", "inner product", "direct only", "two statistics", "mix
 
 
 def assert_product(got, K, V, dtype=np.float64, condition=4.0):
-    """Each number is right up to rounding of the terms it sums."""
+    """Each number is right up to rounding of the terms it sums, and to the smallest numbers of the dtype."""
     assert got.shape == (K @ V).shape
-    np.testing.assert_array_less(np.abs(got - K @ V), tolerance(dtype, condition) * (np.abs(K) @ np.abs(V)) + 1e-300)
+    lost = 8 * np.finfo(dtype).tiny * np.abs(V).sum(axis=0)
+    allowed = tolerance(dtype, condition) * (np.abs(K) @ np.abs(V)) + lost
+    np.testing.assert_array_less(np.abs(got - K @ V), allowed + 1e-300)
 
 
 def assert_entries(got, K, dtype=np.float64, condition=4.0):
-    """Each entry is right up to rounding, relative to the largest of K."""
+    """Each entry is right up to rounding, relative to the largest of K, and to the smallest numbers of the dtype."""
     assert got.shape == K.shape
-    np.testing.assert_allclose(got, K, rtol=0, atol=tolerance(dtype, condition) * np.abs(K).max(initial=1e-300))
+    allowed = tolerance(dtype, condition) * np.abs(K).max(initial=0.0) + 8 * np.finfo(dtype).tiny
+    np.testing.assert_allclose(got, K, rtol=0, atol=allowed)

@@ -204,5 +204,7 @@ def test_a_wrong_index_is_refused(index, text, rng):
 
 def test_the_diagonal_of_two_sets_is_refused(rng):
     K = gram(Gaussian(2.0), points(rng, 3, 2), points(rng, 3, 2))
-    with pytest.raises(ValueError, match=r"gram: diag needs a Gram of points with themselves; got shape \(3, 3\) of two"):
+    with pytest.raises(
+        ValueError, match=r"gram: diag needs a Gram of points with themselves; got shape \(3, 3\) of two"
+    ):
         K.diag()

@@ -102,7 +102,9 @@ def test_constant_columns_change_nothing(d, constant, rng, compiled):
         engine = Engine(precision=precision)
         for B in (None, with_constant[::3]):
             K = gram(Gaussian(np.sqrt(d)), with_constant, B, engine).block()
-            assert worst(K, exact(X, X if B is None else X[::3], np.sqrt(d))) < (2e-5 if precision == "single" else 1e-13)
+            assert worst(K, exact(X, X if B is None else X[::3], np.sqrt(d))) < (
+                2e-5 if precision == "single" else 1e-13
+            )
 
 
 @pytest.mark.parametrize("d", [3, 40])
@@ -128,7 +130,9 @@ def test_inner_products_of_large_and_small_rows(rng, compiled):
 @pytest.mark.parametrize("k", [Gaussian(1.0), Linear(), Laplace(1.0)], ids=repr)
 def test_data_beyond_the_range_are_refused(k, compiled):
     for X in (np.array([[1.0], [2e140]]), sparse.csr_matrix([[-1e150], [0.0]])):
-        with pytest.raises(ValueError, match=r"gram: data must stay below 1e140, or squares overflow; got .*e\+1[45]0. Scale X."):
+        with pytest.raises(
+            ValueError, match=r"gram: data must stay below 1e140, or squares overflow; got .*e\+1[45]0. Scale X."
+        ):
             gram(k, X)
 
 

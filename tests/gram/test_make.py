@@ -36,7 +36,9 @@ def test_half_of_a_large_symmetric_matrix_is_stored(rng):
     assert sum(block.size for block in held._source.blocks.values()) < 0.8 * 4300**2
     rows = [0, 2047, 2048, 4299, 17]
     assert np.array_equal(held.rows(rows), lazy.rows(rows))
-    assert np.array_equal(held.block(slice(2000, 2100), slice(4000, 4200)), lazy.block(slice(2000, 2100), slice(4000, 4200)))
+    assert np.array_equal(
+        held.block(slice(2000, 2100), slice(4000, 4200)), lazy.block(slice(2000, 2100), slice(4000, 4200))
+    )
     for W in (V, V[:, 0]):
         np.testing.assert_allclose(held @ W, lazy @ W, atol=2e-5 * np.abs(lazy @ W).max())
 
@@ -62,7 +64,9 @@ def test_a_stored_gram_beyond_the_budget_is_refused(rng):
 
 def test_dense_rows_beyond_the_budget_are_refused():
     X = sparse.random(1000, 5000, 0.001, format="csr", random_state=0)
-    with pytest.raises(ValueError, match=r"gram: this kernel needs dense rows, 0.0186 GiB here; got a budget of 0.00093"):
+    with pytest.raises(
+        ValueError, match=r"gram: this kernel needs dense rows, 0.0186 GiB here; got a budget of 0.00093"
+    ):
         gram(Laplace(1.0), X, engine=Engine(memory="1 MB"))
 
 
@@ -152,9 +156,13 @@ def test_sets_and_strings(rng, compiled):
     v = rng.standard_normal(300)
     assert_product(gram(SetIntersection(), sets) @ v, oracles.set_intersection(sets), v, np.float32)
     k = exp(0.1 * SetIntersection())
-    assert_entries(gram(k, sets[:50], sets[40:]).block(), np.exp(0.1 * oracles.set_intersection(sets[:50], sets[40:])), np.float32)
+    assert_entries(
+        gram(k, sets[:50], sets[40:]).block(), np.exp(0.1 * oracles.set_intersection(sets[:50], sets[40:])), np.float32
+    )
     assert_entries(gram(Spectrum(2), texts).block(), oracles.spectrum(texts, k=2), np.float32)
-    assert_entries(gram(Spectrum(2), texts[:5], texts).rows([1, 0]), oracles.spectrum(texts[:5], texts, k=2)[[1, 0]], np.float32)
+    assert_entries(
+        gram(Spectrum(2), texts[:5], texts).rows([1, 0]), oracles.spectrum(texts[:5], texts, k=2)[[1, 0]], np.float32
+    )
 
 
 # ---------------------------------------------------------------- refusals of gram itself
@@ -162,7 +170,9 @@ def test_sets_and_strings(rng, compiled):
 
 def test_wrong_arguments_are_refused(rng):
     X = points(rng, 3, 2)
-    with pytest.raises(TypeError, match=r"gram: 'kernel' must be a Kernel; got 'rbf'. See mercer.kernels, e.g. Gaussian"):
+    with pytest.raises(
+        TypeError, match=r"gram: 'kernel' must be a Kernel; got 'rbf'. See mercer.kernels, e.g. Gaussian"
+    ):
         gram("rbf", X)
     with pytest.raises(TypeError, match=r"gram: 'engine' must be an Engine; got 2. For example Engine\(threads=2\)."):
         gram(Linear(), X, engine=2)
@@ -197,9 +207,9 @@ def test_bad_data_is_refused(X, text, small, monkeypatch):
         gram(Gaussian(1.0), X)
 
 
-@pytest.mark.parametrize("X", [5, None, 2.5, object()])
+@pytest.mark.parametrize("X", [5, None, 2.5, object(), "abc", np.array(1.0), iter([1.0])])
 def test_what_has_no_rows_is_refused(X):
-    with pytest.raises((ValueError, TypeError), match=r"gram: X must be a table or a list of points; got "):
+    with pytest.raises((ValueError, TypeError), match="gram: X must be a table or a list of points; got "):
         gram(Gaussian(1.0), X)
 
 

@@ -213,10 +213,14 @@ INTERRUPTED = """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send to one process")
-@pytest.mark.parametrize(("d", "columns", "threads", "same"), [(20, 1, 2, 1), (20, 1, 1, 0), (300, 8, 2, 1), (64, 1, 2, 0)])
+@pytest.mark.parametrize(
+    ("d", "columns", "threads", "same"), [(20, 1, 2, 1), (20, 1, 1, 0), (300, 8, 2, 1), (64, 1, 2, 0)]
+)
 def test_ctrl_c_stops_a_product_within_a_second(d, columns, threads, same):
     code = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), *map(str, (d, columns, threads, same))]
-    done = subprocess.run(code, capture_output=True, text=True, timeout=60, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    done = subprocess.run(
+        code, capture_output=True, text=True, timeout=60, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
     first, second = done.stdout.splitlines()
     assert first.startswith("stopped"), done.stderr
     assert float(first.split()[1]) < 1.0

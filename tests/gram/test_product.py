@@ -56,7 +56,9 @@ def test_every_dtype_of_data(dtype, rng, compiled):
     assert_product(K @ v, k(X.astype(np.float64)), v)
 
 
-@pytest.mark.parametrize("layout", [np.asfortranarray, lambda X: np.repeat(X, 2, axis=1)[:, ::2], lambda X: X[::-1][::-1]])
+@pytest.mark.parametrize(
+    "layout", [np.asfortranarray, lambda X: np.repeat(X, 2, axis=1)[:, ::2], lambda X: X[::-1][::-1]]
+)
 def test_layouts_of_data_and_multiplier(layout, rng, compiled):
     X, V = points(rng, 300, 4), rng.standard_normal((300, 5))
     k = Gaussian(2.0)
@@ -75,7 +77,11 @@ def test_frames_and_lists(rng, compiled):
 def test_the_dtype_of_a_product(rng, compiled):
     X = points(rng, 300, 3)
     single, double = gram(Gaussian(2.0), X), gram(Gaussian(2.0), X, engine=Engine(precision="double"))
-    for v, wanted in ((np.ones(300, np.float32), np.float32), (np.ones(300), np.float64), (np.ones(300, int), np.float64)):
+    for v, wanted in (
+        (np.ones(300, np.float32), np.float32),
+        (np.ones(300), np.float64),
+        (np.ones(300, int), np.float64),
+    ):
         assert (single @ v).dtype == wanted
         assert (double @ v).dtype == np.float64
         assert (single @ v[:, None]).dtype == wanted
@@ -104,7 +110,10 @@ def test_plans_for_large_multipliers_agree(name, rng, compiled, monkeypatch):
 
 
 def test_weights_of_weights(rng, compiled):
-    k = Gaussian(2.0).warp(lambda X: X[:, 0], vectorized=True).warp(lambda X: 1 + X[:, 1] ** 2, vectorized=True) + 0.0 * Linear()
+    k = (
+        Gaussian(2.0).warp(lambda X: X[:, 0], vectorized=True).warp(lambda X: 1 + X[:, 1] ** 2, vectorized=True)
+        + 0.0 * Linear()
+    )
     k = k.warp(lambda X: 2 - X[:, 1], vectorized=True)
     X, V = points(rng, 600, 3), rng.standard_normal((600, 2))
     K = gram(k, X, engine=Engine(precision="double"))

@@ -31,7 +31,10 @@ def test_extremes_of_every_form(name, k, rng, compiled):
 def test_ties_go_to_the_smaller_column(m, rng):
     K = rng.integers(0, 4, (40, m)).astype(float)
     for k in {1, min(5, m), m}:
-        for found, sign in ((smallest(from_matrix(K, symmetric=False), k), 1), (largest(from_matrix(K, symmetric=False), k), -1)):
+        for found, sign in (
+            (smallest(from_matrix(K, symmetric=False), k), 1),
+            (largest(from_matrix(K, symmetric=False), k), -1),
+        ):
             values, indices = sorted_rows(sign * K, k)
             np.testing.assert_array_equal(found.indices, indices)
             np.testing.assert_array_equal(found.values, sign * values)
@@ -57,7 +60,12 @@ def test_sums_by_label(name, rng, compiled):
     onehot = np.eye(6)[labels]
     assert_product(sum_by_label(K, labels), expected, onehot[:, :4], np.float32)
     assert_product(sum_by_label(K, labels.tolist(), 6), expected, onehot, np.float32)
-    assert_product(sum_by_label(K, labels.astype(np.uint8), weights=weights), expected, weights[:, None] * onehot[:, :4], np.float32)
+    assert_product(
+        sum_by_label(K, labels.astype(np.uint8), weights=weights),
+        expected,
+        weights[:, None] * onehot[:, :4],
+        np.float32,
+    )
     assert sum_by_label(K, labels).dtype == np.float64
 
 
@@ -65,14 +73,26 @@ REFUSALS = [
     (lambda K: smallest(K, 0), "smallest: 'k' must be an integer >= 1; got 0"),
     (lambda K: smallest(K, 4), "smallest: k must be at most the 3 columns; got 4"),
     (lambda K: smallest(K, 1.5), "smallest: 'k' must be an integer >= 1; got 1.5"),
-    (lambda K: smallest(K, 1, offset=[1.0]), r"smallest: offset must be 3 finite numbers, one a column; got array\(\[1.\]\)"),
-    (lambda K: smallest(K, 1, offset=[0.0, 1.0, np.inf]), "smallest: offset must be 3 finite numbers, one a column; got"),
-    (lambda K: sum_by_label(K, [0, 1]), r"sum_by_label: labels must be 3 integers >= 0, one a column; got array\(\[0, 1\]\)"),
+    (
+        lambda K: smallest(K, 1, offset=[1.0]),
+        r"smallest: offset must be 3 finite numbers, one a column; got array\(\[1.\]\)",
+    ),
+    (
+        lambda K: smallest(K, 1, offset=[0.0, 1.0, np.inf]),
+        "smallest: offset must be 3 finite numbers, one a column; got",
+    ),
+    (
+        lambda K: sum_by_label(K, [0, 1]),
+        r"sum_by_label: labels must be 3 integers >= 0, one a column; got array\(\[0, 1\]\)",
+    ),
     (lambda K: sum_by_label(K, [0, 1, -1]), "sum_by_label: labels must be 3 integers >= 0, one a column"),
     (lambda K: sum_by_label(K, [0.0, 1.0, 2.0]), "sum_by_label: labels must be 3 integers >= 0, one a column"),
     (lambda K: sum_by_label(K, [0, 1, 2], 2), "sum_by_label: labels must be below n_labels = 2; got 2"),
     (lambda K: sum_by_label(K, [0, 1, 2], 0), "sum_by_label: 'n_labels' must be an integer >= 1; got 0"),
-    (lambda K: sum_by_label(K, [0, 1, 1], weights=[1.0]), "sum_by_label: weights must be 3 finite numbers, one a column"),
+    (
+        lambda K: sum_by_label(K, [0, 1, 1], weights=[1.0]),
+        "sum_by_label: weights must be 3 finite numbers, one a column",
+    ),
     (lambda K: sum_by_label(K, [0, 1, 1], weights=["a"] * 3), "sum_by_label: weights must be 3 finite numbers"),
 ]
 

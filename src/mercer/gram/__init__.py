@@ -3,6 +3,7 @@
 from mercer.gram._gram import Gram
 from mercer.gram._make import from_factor, from_matrix, gram
 from mercer.gram._reduce import Nearest, largest, smallest, sum_by_label
+from mercer.gram._witness import Witness
 from mercer.gram.features import FeatureMap, feature_map
 from mercer.gram.psd import PsdCheck, check_psd
 from mercer.gram.rpcholesky import RandomPivots, random_pivots
@@ -13,6 +14,7 @@ __all__ = [
     "Nearest",
     "PsdCheck",
     "RandomPivots",
+    "Witness",
     "check_psd",
     "feature_map",
     "from_factor",

@@ -147,7 +147,7 @@ class Gram:
         if out is None:
             return None
         fine = isinstance(out, np.ndarray) and out.shape == shape and out.dtype in (np.float32, np.float64)
-        if not fine or (shape[1] > 1 and out.strides[1] != out.itemsize) or not out.flags.writeable:
+        if not fine or (out.size > 1 and shape[1] > 1 and out.strides[1] != out.itemsize) or not out.flags.writeable:
             got = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else describe(out)
             refuse("gram", f"'out' must be a writeable float array of shape {shape} with contiguous rows", got)
         return out

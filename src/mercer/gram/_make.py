@@ -79,7 +79,11 @@ def gram(
 
 def _check_rows(X: Any, name: str) -> None:
     """Refuse what has no rows to count: a number, one string, an iterator."""
-    if isinstance(X, (str, bytes)) or not (hasattr(X, "shape") or hasattr(X, "__len__")) or getattr(X, "shape", None) == ():
+    if (
+        isinstance(X, (str, bytes))
+        or not (hasattr(X, "shape") or hasattr(X, "__len__"))
+        or getattr(X, "shape", None) == ()
+    ):
         refuse("gram", f"{name} must be a table or a list of points", describe(X), "Give one point a row.")
 
 

@@ -25,3 +25,8 @@ def curvature(loss: Any, y: Any, t: Any) -> Any:
 @scalar
 def conjugate(loss: Any, y: Any, u: Any) -> Any:
     """The largest u t - value(y, t) over t; infinite outside the slopes the loss can have."""
+
+
+@scalar
+def shortfall(loss: Any, y: Any, t: Any, u: Any) -> Any:
+    """What is missing to equality in Fenchel and Young: value(y, t) + conjugate(y, u) - u t, without cancellation."""

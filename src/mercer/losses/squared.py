@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mercer._rules import const
-from mercer.losses._loss import conjugate, curvature, slope, value
+from mercer.losses._loss import conjugate, curvature, shortfall, slope, value
 
 
 class Squared(NamedTuple):
@@ -37,3 +37,9 @@ def _(loss: Any, y: Any, t: Any) -> Any:
 @conjugate.rule(Squared)
 def _(loss: Any, y: Any, u: Any) -> Any:
     return u * y + const(0.5, u) * u * u
+
+
+@shortfall.rule(Squared)
+def _(loss: Any, y: Any, t: Any, u: Any) -> Any:
+    gap = t - y - u
+    return const(0.5, t) * gap * gap

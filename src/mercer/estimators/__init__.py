@@ -1,0 +1,5 @@
+"""The scikit-learn face: estimators, each a page of code over problems and solvers."""
+
+from mercer.estimators.kernel_ridge import KernelRidge
+
+__all__ = ["KernelRidge"]

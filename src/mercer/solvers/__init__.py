@@ -1,0 +1,28 @@
+"""How coefficients are found: problems, solvers, solutions and their certificates."""
+
+from mercer.solvers._solver import Solver
+from mercer.solvers.certificate import Certificate, certify
+from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.conjugate_gradients import ConjugateGradients
+from mercer.solvers.eigen import Eigen
+from mercer.solvers.problem import HalfSquare, Problem
+from mercer.solvers.solution import Solution, Status
+from mercer.solvers.solve import Auto, solve
+from mercer.solvers.watch import Progress, Step
+
+__all__ = [
+    "Auto",
+    "Certificate",
+    "Cholesky",
+    "ConjugateGradients",
+    "Eigen",
+    "HalfSquare",
+    "Problem",
+    "Progress",
+    "Solution",
+    "Solver",
+    "Status",
+    "Step",
+    "certify",
+    "solve",
+]

@@ -1,0 +1,127 @@
+"""The solver for all the data at large n: conjugate gradients with a randomly pivoted Cholesky preconditioner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from mercer.gram import RandomPivots, random_pivots
+from mercer.losses import Squared
+from mercer.solvers._conjugate import Map, Run, conjugate_gradients
+from mercer.solvers._solver import Solver
+from mercer.solvers._system import System
+from mercer.solvers.certificate import fresh
+from mercer.solvers.problem import Problem
+from mercer.solvers.solution import Status
+from mercer.solvers.watch import Clock
+
+SINGLE = 1e-4  # residuals down to here are reached with float32 tiles
+MOST = 2000  # rank: beyond, the factor costs more than the steps it saves
+
+
+@dataclass(frozen=True)
+class ConjugateGradients(Solver):
+    """Solve (s K s + lam I) z = s y with products that never store K.
+
+    The preconditioner is (F F' + lam I)^-1 with F from `random_pivots` of rank min(2000, n / 8); the run starts from
+    the best answer on its pivots. Residuals down to 1e-4 are reached with the tiles of the Gram's own precision; below
+    that, rounds of refinement correct them with residuals in double. Cost: one product with K a step.
+
+    Parameters
+    ----------
+    tol : float
+        Largest relative residual.
+    rank : int, optional
+        Of the preconditioner; 0 for none, None for the rule above.
+    max_steps : int
+        In all.
+    random_state : int, Generator or None
+        Where the pivots come from.
+    """
+
+    tol: float = 1e-4
+    rank: int | None = None
+    max_steps: int = 1000
+    random_state: Any = None
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return why this solver will not take a problem, or None."""
+        if not isinstance(problem.loss, Squared):
+            return "ConjugateGradients solves the squared loss only."
+        return None if np.min(problem.lam) > 0 else "ConjugateGradients needs lam > 0; with lam = 0 use Eigen."
+
+    def run(self, system: System, clock: Clock, start: Any = None) -> tuple[Run, dict[str, Any]]:
+        """Return the solution of the system and what was done."""
+        pivots = self._pivots(system)
+        precondition = _woodbury(system, pivots)
+        stats = {"solver": "ConjugateGradients", "rank": 0 if pivots is None else pivots.rank}
+        coarse = lambda V: system.scaled(system.gram, V)  # noqa: E731  # a name for the map in tiles of its own precision
+        if self.tol >= SINGLE or system.gram.dtype == np.float64:
+            first = precondition(system.right) if start is None else start
+            run = conjugate_gradients(
+                coarse, system.right, precondition,
+                tol=self.tol, max_steps=self.max_steps, clock=clock, start=first,
+            )  # fmt: skip  # the system, then how to solve it
+            return run, stats
+        return self._refined(system, coarse, precondition, clock, start), stats
+
+    def _refined(self, system: System, coarse: Map, precondition: Map, clock: Clock, start: Any) -> Run:
+        """Correct coarse solutions by residuals in double until the tolerance holds there."""
+        B, K = system.right, fresh(system.gram)
+        size = np.maximum(np.linalg.norm(B, axis=0), np.finfo(float).tiny)
+        Z, steps, best = np.zeros_like(B) if start is None else start.copy(), 0, np.inf
+        status = Status.STALLED
+        residual = np.ones(B.shape[1])
+        while True:
+            R = B - system.scaled(K, Z) if Z.any() else B.copy()
+            residual = np.linalg.norm(R, axis=0) / size
+            worst = float(residual.max())
+            if worst <= self.tol:
+                return Run(Z, residual, steps, Status.CONVERGED)
+            if worst > 0.5 * best or steps >= self.max_steps or status in (Status.DEADLINE, Status.INTERRUPTED):
+                status = status if worst > 0.5 * best or steps < self.max_steps else Status.MAX_STEPS
+                return Run(Z, residual, steps, status)
+            best = worst
+            inner = conjugate_gradients(
+                coarse, R, precondition,
+                tol=max(SINGLE, 0.5 * self.tol / worst), max_steps=self.max_steps - steps, clock=clock,
+            )  # fmt: skip  # the system, then how to solve it
+            Z, steps = Z + inner.Z, steps + inner.steps
+            if inner.status in (Status.DEADLINE, Status.INTERRUPTED):
+                status = inner.status
+
+    def _pivots(self, system: System) -> RandomPivots | None:
+        n = len(system.rows)
+        rank = min(MOST, n // 8) if self.rank is None else min(self.rank, n)
+        if rank == 0:
+            return None
+        return random_pivots(system.gram, rank, random_state=self.random_state)
+
+
+def _woodbury(system: System, pivots: RandomPivots | None) -> Map:
+    """Return R -> (s F F' s + lam I)^-1 R for each column's lam, by the small system (F'F + lam I)."""
+    if pivots is None:
+        return lambda R: R / system.lam
+    F = pivots.F * system.roots[:, None].astype(np.float32)
+    G = (F.T @ F).astype(np.float64)
+    factors = {lam: cho_factor(_shifted(G, lam), lower=True, check_finite=False) for lam in np.unique(system.lam)}
+
+    def apply(R: np.ndarray) -> np.ndarray:
+        out = np.empty_like(R)
+        for lam, factor in factors.items():
+            at = np.flatnonzero(system.lam == lam)
+            r = R[:, at]
+            t = cho_solve(factor, (F.T @ r.astype(np.float32)).astype(np.float64), check_finite=False)
+            out[:, at] = (r - F @ t.astype(np.float32)) / lam
+        return out
+
+    return apply
+
+
+def _shifted(G: np.ndarray, lam: float) -> np.ndarray:
+    """Return G + lam I, the shift not below what float32 has rounded."""
+    shift = max(lam, 1e-7 * float(np.trace(G)) / len(G))
+    return G + shift * np.eye(len(G))

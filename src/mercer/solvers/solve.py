@@ -1,0 +1,114 @@
+"""Solving a problem: a solver is chosen, run, and its answer certified."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from mercer._checks import refuse
+from mercer.functions import RKHSFunction
+from mercer.solvers._solver import Solver
+from mercer.solvers._system import System
+from mercer.solvers.certificate import Certificate, certify
+from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.conjugate_gradients import ConjugateGradients
+from mercer.solvers.eigen import Eigen
+from mercer.solvers.problem import Problem
+from mercer.solvers.solution import Solution
+from mercer.solvers.watch import Clock, Watcher
+
+EXACT_UP_TO = 8000  # rows: above, conjugate gradients need fewer flops than a factor
+
+
+@dataclass(frozen=True)
+class Auto:
+    """Choose the solver by a documented rule.
+
+    lam = 0: `Eigen`. Up to 8,000 rows that fit the memory: `Cholesky`. Else `ConjugateGradients`.
+
+    Parameters
+    ----------
+    tol : float, optional
+        Largest relative residual; None is 1e-10 for the exact solver and 1e-3 for conjugate gradients.
+    random_state : int, Generator or None
+        For solvers that draw.
+    """
+
+    tol: float | None = None
+    random_state: Any = None
+
+    def choose(self, problem: Problem) -> Solver:
+        """Return the solver that a problem gets."""
+        if np.min(problem.lam) == 0:
+            return Eigen()
+        exact = Cholesky(1e-10 if self.tol is None else self.tol)
+        if problem.gram.shape[0] <= EXACT_UP_TO and exact.refuses(problem) is None:
+            return exact
+        return ConjugateGradients(1e-3 if self.tol is None else self.tol, random_state=self.random_state)
+
+
+def solve(
+    problem: Problem,
+    solver: Solver | Auto | None = None,
+    *,
+    start: Solution | None = None,
+    watch: Watcher | None = None,
+    deadline: float | None = None,
+    certify_as: Literal["full", "none"] = "full",
+) -> Solution:
+    """Solve a problem; never raises for want of convergence, but says how it ended.
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective.
+    solver : solver record or Auto
+        Auto() by default.
+    start : Solution, optional
+        Of a similar problem on the same rows: its state is where iterations begin.
+    watch : callable, optional
+        Called with each `Step`; returning True stops.
+    deadline : float, optional
+        Seconds after which the best so far is returned.
+    certify_as : {"full", "none"}
+        Whether to spend one more pass over the kernel on the certificate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import gram
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.losses import Squared
+    >>> from mercer.solvers import HalfSquare, Problem, solve
+    >>> X = np.linspace(0, 1, 20).reshape(-1, 1)
+    >>> found = solve(Problem(gram(Gaussian(scale=0.5), X), np.sin(6 * X[:, 0]), Squared(), HalfSquare(0.1)))
+    >>> found.status.value, found.certificate.relative_gap < 1e-12
+    ('converged', True)
+    """
+    chosen = Auto() if solver is None else solver
+    chosen = chosen.choose(problem) if isinstance(chosen, Auto) else chosen
+    if (reason := chosen.refuses(problem)) is not None:
+        refuse("solve", "a solver that takes this problem", type(chosen).__name__, reason)
+    begun = time.perf_counter()
+    clock = Clock(type(chosen).__name__, deadline, watch)
+    system = System(problem)
+    run, stats = chosen.run(system, clock, None if start is None else start.state.get("Z"))
+    c, offset = system.answer(run.Z)
+    stats |= {"steps": run.steps, "residual": float(run.residual.max()), "fit_seconds": time.perf_counter() - begun}
+    proof: Certificate | None = None
+    if certify_as == "full":
+        proof = certify(problem, c, offset)
+        stats["certificate_seconds"] = time.perf_counter() - begun - stats["fit_seconds"]
+    return Solution(_function(problem, c), _like(problem, c), offset, run.status, proof, stats, {"Z": run.Z})
+
+
+def _like(problem: Problem, c: np.ndarray) -> np.ndarray:
+    return c[:, 0] if problem.y.ndim == 1 else c
+
+
+def _function(problem: Problem, c: np.ndarray) -> RKHSFunction | None:
+    K = problem.gram
+    return None if K.kernel is None else RKHSFunction(K.kernel, K.points, _like(problem, c))
