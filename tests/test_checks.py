@@ -49,7 +49,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("call", "text"), CALLS, ids=[t for _, t in CALLS])
+@pytest.mark.parametrize("call, text", CALLS, ids=[t for _, t in CALLS])
 def test_refusals_of_numbers(call, text):
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
         call()
@@ -110,13 +110,13 @@ def test_the_first_bad_entry_of_csr_is_named():
 
 
 @pytest.mark.parametrize(
-    ("X", "culprit"),
+    "X, culprit",
     [
         ([["a", "b"]], "'a'"),
         ([[1.0, "b"]], "'b'"),
         ([["1", "2"]], "'1'"),
         (np.array([[1, "b"]], object), "'b'"),
-        ([[None]], "None"),
+        ([[{}]], "{}"),
     ],
 )
 def test_what_is_no_number_is_shown(X, culprit):

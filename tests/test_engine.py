@@ -27,7 +27,7 @@ MEMORY = [
 ]
 
 
-@pytest.mark.parametrize(("memory", "size"), MEMORY, ids=[repr(m) for m, _ in MEMORY])
+@pytest.mark.parametrize("memory, size", MEMORY, ids=[repr(m) for m, _ in MEMORY])
 def test_memory_is_read(memory, size):
     assert Engine(memory=memory).budget == size
 

@@ -16,9 +16,12 @@ pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing 
 
 def over(function):
     """A compiled loop over a vector."""
-    scope = {"function": function}
-    exec("def loop(x, out):\n    for i in range(x.size):\n        out[i] = function(x[i])", scope)
-    return numba.njit(scope["loop"])
+
+    def loop(x, out):
+        for i in range(x.size):
+            out[i] = function(x[i])
+
+    return numba.njit(loop)
 
 
 def applied(function, x):
@@ -38,7 +41,7 @@ ERROR = {  # relative, over the range where nothing is clamped
 }
 
 
-@pytest.mark.parametrize(("name", "dtype"), ERROR, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize("name, dtype", ERROR, ids=lambda v: getattr(v, "__name__", v))
 def test_exponentials_are_accurate(name, dtype, rng):
     deepest = 86.0 if dtype == np.float32 else 700.0
     x = np.concatenate([np.linspace(0, deepest, 200_001), 10.0 ** rng.uniform(-30, 0, 50_000)]).astype(dtype)

@@ -81,7 +81,9 @@ def cache_folder() -> Path | None:
         folder = base / f"code-{source_hash()}"
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if os.access(folder, os.W_OK) and _is_mine(folder):
+            # Whoever owns the folder above could put another in its place; a chosen one is the user's own affair.
+            shared = base == _private_temporary() and not _is_mine(base)
+            if os.access(folder, os.W_OK) and _is_mine(folder) and not shared:
                 _forget_old(base, folder)
                 return folder
     return None

@@ -173,7 +173,7 @@ SLOW = [
 
 
 @pytest.mark.parametrize("small", [2**16, 0], ids=["plain", "compiled"])
-@pytest.mark.parametrize(("k", "slow"), SLOW, ids=[repr(k) for k, _ in SLOW])
+@pytest.mark.parametrize("k, slow", SLOW, ids=[repr(k) for k, _ in SLOW])
 def test_a_double_loop_agrees(k, slow, small, rng, monkeypatch):
     monkeypatch.setattr(_make, "SMALL", small)
     X, Y = points(rng, 9, 3), points(rng, 7, 3)
@@ -193,7 +193,7 @@ BAD_INDEX = [
 ]
 
 
-@pytest.mark.parametrize(("index", "text"), BAD_INDEX, ids=[str(i) for i, _ in BAD_INDEX])
+@pytest.mark.parametrize("index, text", BAD_INDEX, ids=[str(i) for i, _ in BAD_INDEX])
 def test_a_wrong_index_is_refused(index, text, rng):
     K = gram(Gaussian(2.0), points(rng, 300, 2))
     with pytest.raises(ValueError, match="gram: " + text):

@@ -118,7 +118,7 @@ BAD_MATRIX = [
 ]
 
 
-@pytest.mark.parametrize(("K", "options", "text"), BAD_MATRIX, ids=[t for _, _, t in BAD_MATRIX])
+@pytest.mark.parametrize("K, options, text", BAD_MATRIX, ids=[t for _, _, t in BAD_MATRIX])
 def test_a_bad_matrix_is_refused(K, options, text):
     with pytest.raises(ValueError, match="from_matrix: " + text):
         from_matrix(K, **options)
@@ -200,7 +200,7 @@ BAD_DATA = [
 
 
 @pytest.mark.parametrize("small", [2**16, -1], ids=["plain", "compiled"])
-@pytest.mark.parametrize(("X", "text"), BAD_DATA, ids=[t for _, t in BAD_DATA])
+@pytest.mark.parametrize("X, text", BAD_DATA, ids=[t for _, t in BAD_DATA])
 def test_bad_data_is_refused(X, text, small, monkeypatch):
     monkeypatch.setattr(_make, "SMALL", small)
     with pytest.raises(ValueError, match=r"^(gram|kernel): " + text):
@@ -223,7 +223,7 @@ def test_bad_columns_are_named(compiled):
 
 
 def test_sides_that_do_not_match_are_refused(rng, compiled):
-    with pytest.raises(ValueError, match="gram: X and Y must have as many columns; got 3 and 2. Give both the same"):
+    with pytest.raises(ValueError, match=r"gram: X and Y must have as many columns; got 3 and 2. Give both the same"):
         gram(Gaussian(1.0), points(rng, 5, 3), points(rng, 5, 2))
     with pytest.raises(ValueError, match="gram: Y must hold finite numbers; got -inf in row 0, column 0"):
         gram(Gaussian(1.0), [[1.0]], [[-np.inf]])

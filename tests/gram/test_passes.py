@@ -66,7 +66,7 @@ def test_fill(statistic, dtype, rng):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "m"), [(9, 6), (4, 1), (3, 9)])
+@pytest.mark.parametrize("n, m", [(9, 6), (4, 1), (3, 9)])
 def test_products_and_values(n, m, dtype, rng):
     X, Y, v = points(rng, n, 3, dtype), points(rng, m, 3, dtype), rng.standard_normal(m)
     K = oracles.gaussian(X, Y, scale=2.0)

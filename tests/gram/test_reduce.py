@@ -97,7 +97,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("call", "text"), REFUSALS, ids=[t for _, t in REFUSALS])
+@pytest.mark.parametrize("call, text", REFUSALS, ids=[t for _, t in REFUSALS])
 def test_wrong_arguments_are_refused(call, text):
     with pytest.raises(ValueError, match=text):
         call(from_matrix(np.eye(3)))
