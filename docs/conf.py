@@ -36,6 +36,13 @@ templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "signature"
 autodoc_member_order = "groupwise"
+# Made by scikit-learn on each estimator for metadata routing; its text points into scikit-learn's own pages.
+autodoc_default_options = {
+    "exclude-members": ", ".join(
+        f"set_{name}_request" for name in ("fit", "partial_fit", "predict", "score", "transform")
+    )
+    + ", get_metadata_routing",
+}
 # Methods are on the page of their class; numpydoc would list them a second time.
 numpydoc_show_class_members = False
 

@@ -10,6 +10,7 @@ from mercer.kernels import (
     Constant,
     Cosine,
     Gaussian,
+    Kernel,
     Laplace,
     Linear,
     Matern,
@@ -57,7 +58,7 @@ def some_rows(rng):
         (P.normalized(), lambda g, el, p: p / np.sqrt(p.diagonal()[:, None] * p.diagonal())),
         ((G + Laplace(1.0)) * 0, lambda g, el, p: 0 * g),
     ],
-    ids=repr,
+    ids=lambda value: repr(value) if isinstance(value, Kernel) else "",  # a function's repr holds its address
 )
 def test_operators_are_the_operations(X, kernel, oracle):
     np.testing.assert_allclose(kernel(X), oracle(G(X), L(X), P(X)), rtol=1e-12, atol=1e-14)

@@ -61,7 +61,7 @@ class FusedSource(Source):
 
     def tile_shape(self) -> tuple[int, int]:
         if self.direct:
-            return WIDTH, 4 * WIDTH
+            return 2 * WIDTH, 4 * WIDTH
         depth = max(_depth(p.left) for p in self.pairs)
         return (512, 512) if depth < 100 else (1024, 1024)
 

@@ -15,6 +15,8 @@ from mercer.gram._product import product
 from mercer.gram._sources import Source
 from mercer.kernels import Kernel
 
+SMALLEST, LARGEST = 1e-20, 1e20  # of a multiplier that is taken as it is
+
 
 @final
 class Gram:
@@ -86,6 +88,9 @@ class Gram:
         64 MB. The result is float32 only if K and V both are.
         """
         V = self._multiplier(V)
+        size = float(max(V.max(initial=0.0), -V.min(initial=0.0)))
+        if size and not SMALLEST <= size <= LARGEST:  # tiles in single would lose it
+            return np.asarray((self @ (V / size)) * V.dtype.type(size))
         if self._remote is not None:
             return remote_product(self._remote, V)
         return product(self._source, V, self._engine)
@@ -128,6 +133,9 @@ class Gram:
             V = V.astype(np.float64)
         if V.ndim not in (1, 2) or V.shape[0] != self.shape[1]:
             refuse("gram", f"K @ V needs a V with {self.shape[1]} rows, one for each column of K", f"shape {V.shape}")
+        if not np.isfinite(V.sum(dtype=np.float64)) and not np.isfinite(V).all():
+            row = int(np.argwhere(~np.isfinite(V))[0, 0])
+            refuse("gram", "K @ V needs finite numbers in V", f"{V[row]} in row {row}")
         return V
 
     def _index(self, index: Any, name: str, axis: int) -> Any:

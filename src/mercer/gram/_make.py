@@ -90,7 +90,9 @@ def _check_rows(X: Any, name: str) -> None:
 def _source(form: Form, X: Any, Y: Any, engine: Engine) -> Any:
     if n_rows(X) * n_rows(X if Y is None else Y) <= SMALL:
         return DenseSource(evaluate(form, X, Y), engine.dtype, symmetric=Y is None)
-    return lower(form, X, Y, engine)
+    source = lower(form, X, Y, engine)
+    source.prepare()  # packed here, once, so that a product takes no more than its own
+    return source
 
 
 def _may_store(need: int, n: int, m: int, engine: Engine, *, auto: bool) -> bool:
