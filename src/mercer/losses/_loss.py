@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from mercer._rules import scalar
@@ -30,3 +31,34 @@ def conjugate(loss: Any, y: Any, u: Any) -> Any:
 @scalar
 def shortfall(loss: Any, y: Any, t: Any, u: Any) -> Any:
     """What is missing to equality in Fenchel and Young: value(y, t) + conjugate(y, u) - u t, without cancellation."""
+
+
+@scalar
+def lowest(loss: Any, y: Any) -> Any:
+    """The least slope the loss can have at target y, or -inf: the conjugate is finite from here ..."""
+
+
+@scalar
+def highest(loss: Any, y: Any) -> Any:
+    """... to here, the largest slope, or inf. Together they are the dual box: -a_i / w_i lies between them."""
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What solvers may know of a loss besides its rules.
+
+    Parameters
+    ----------
+    quadratic : bool
+        The value is (y - t)^2 / 2: the problem is one linear system.
+    smooth : bool
+        The slope has no jumps, and there is a curvature.
+    """
+
+    quadratic: bool = False
+    smooth: bool = True
+
+
+@scalar
+def traits(loss: Any) -> Traits:  # type: ignore[empty-body]  # a stub: the rules have bodies
+    """What solvers may know of a loss besides its rules."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from mercer._rules import const
-from mercer.losses._loss import conjugate, curvature, shortfall, slope, value
+from mercer.losses._loss import Traits, conjugate, curvature, highest, lowest, shortfall, slope, traits, value
 
 
 class Squared(NamedTuple):
@@ -43,3 +45,18 @@ def _(loss: Any, y: Any, u: Any) -> Any:
 def _(loss: Any, y: Any, t: Any, u: Any) -> Any:
     gap = t - y - u
     return const(0.5, t) * gap * gap
+
+
+@lowest.rule(Squared)
+def _(loss: Any, y: Any) -> Any:
+    return const(-np.inf, y) + const(0.0, y) * y
+
+
+@highest.rule(Squared)
+def _(loss: Any, y: Any) -> Any:
+    return const(np.inf, y) + const(0.0, y) * y
+
+
+@traits.rule(Squared)
+def _(loss: Any) -> Traits:
+    return Traits(quadratic=True)

@@ -3,12 +3,45 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import Any
 
-from mercer.solvers._conjugate import Run
-from mercer.solvers._system import System
+import numpy as np
+
 from mercer.solvers.problem import Problem
+from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a solver found: coefficients and offset, how it ended, what it did.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n, t)
+        c, those of f on all training points.
+    offset : array of shape (t,)
+        b; zeros without an intercept.
+    status : Status
+        How it ended.
+    steps : int
+        Iterations, in the solver's own sense.
+    residual : float
+        How far from done, in the sense of the solver's ``tol``.
+    stats : dict
+        What was done: rank, condition, sizes.
+    state : dict
+        What the next run may start from.
+    """
+
+    coefficients: np.ndarray
+    offset: np.ndarray
+    status: Status
+    steps: int
+    residual: float
+    stats: dict[str, Any] = field(default_factory=dict)
+    state: dict[str, Any] = field(default_factory=dict)
 
 
 class Solver(ABC):
@@ -19,5 +52,5 @@ class Solver(ABC):
         """Return why it will not take a problem, in a sentence, or None."""
 
     @abstractmethod
-    def run(self, system: System, clock: Clock, start: Any = None) -> tuple[Run, dict[str, Any]]:
-        """Return the solution of the system and what was done."""
+    def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
+        """Return the best answer found; ``state`` is that of an earlier answer, or empty."""

@@ -15,6 +15,8 @@ import numpy as np
 
 from mercer.gram import Gram, gram
 from mercer.kernels._views import take
+from mercer.solvers._conjugate import Run
+from mercer.solvers._solver import Answer
 from mercer.solvers.problem import Problem
 
 
@@ -65,12 +67,12 @@ class System:
         c[self.rows] = self.roots[:, None] * Z
         return c, offset
 
+    def answered(self, run: Run, stats: dict[str, Any]) -> Answer:
+        """Return what a run of a solver on this system found."""
+        c, offset = self.answer(run.Z)
+        return Answer(c, offset, run.status, run.steps, float(run.residual.max()), stats, {"Z": run.Z})
+
     def scaled(self, K: Gram, V: np.ndarray) -> np.ndarray:
         """Return s K s V + lam V in float64."""
         s = self.roots[:, None]
         return np.asarray(s * (K @ (s * V)) + self.lam * V)
-
-
-def one_lam(system: Any) -> bool:
-    """Whether all columns share one lam, so that one factor serves them."""
-    return bool(np.all(system.lam == system.lam[0]))

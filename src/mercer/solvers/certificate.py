@@ -5,7 +5,8 @@ sum of one term a row, each >= 0 by Fenchel and Young:
 
     P(f, b) - D(a) = sum_i w_i [ loss(y_i, t_i) + loss*(y_i, u_i) - u_i t_i ],   t_i = f(x_i) + b,  u_i = -a_i / w_i.
 
-So the gap needs one pass over the kernel, names the worst row, and holds for every convex loss. The objective is
+So the gap needs one pass over the kernel, names the worst row, and holds for every convex loss. Where lam c is not dual
+feasible, a is the feasible vector nearest it, which adds (lam c - a)'K(lam c - a) / (2 lam). The objective is
 lam-strongly convex in f, hence ||f - f*|| <= sqrt(2 gap / lam) and |f(x) - f*(x)| <= sqrt(2 gap / lam) sqrt(k(x, x)).
 """
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from mercer.gram import Gram, gram
 from mercer.kernels._evaluate import diagonal
-from mercer.losses import shortfall, value
+from mercer.losses import highest, lowest, shortfall, slope, value
 from mercer.solvers.problem import Problem
 
 EPS = float(np.finfo(np.float64).eps)
@@ -98,11 +99,54 @@ def certify(problem: Problem, coefficients: np.ndarray, offset: np.ndarray | Non
     """
     c = np.asarray(coefficients, dtype=np.float64).reshape(len(problem.y), -1)
     b = np.zeros(problem.n_targets) if offset is None else np.atleast_1d(np.asarray(offset, dtype=np.float64))
+    K, u = fresh(problem.gram), dual_slopes(problem, c)
+    missed = problem.lam * c + problem.weights[:, None] * u  # lam c - a: nothing, unless a had to move to be feasible
+    if not missed.any():
+        f, price = K @ c, np.zeros(c.shape[1])
+    else:
+        both = K @ np.column_stack([c, missed])
+        f, moved = np.split(both, 2, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            price = np.where((missed != 0).any(axis=0), 0.5 * (missed * moved).sum(axis=0) / problem.lam, 0.0)
+    return _from_values(problem, K, c, u, f, b, np.maximum(price, 0.0), _rounding(K, c))
+
+
+def dual_slopes(problem: Problem, c: np.ndarray) -> np.ndarray:
+    """Return u = -a / w for the dual feasible a nearest lam c: each in its box, and sum a = 0 where b is free."""
+    y, w = problem.targets, problem.weights[:, None]
+    present = w > 0
+    u = np.where(present, -problem.lam * c / np.where(present, w, 1.0), 0.0)
+    low, high = lowest(problem.loss, y), highest(problem.loss, y)
     if problem.intercept:
-        c = c - c.mean(axis=0)  # dual feasible: sum a = 0; a solver's answer moves by its rounding only
-    K = fresh(problem.gram)
-    f, slack = K @ c, _rounding(K, c)
-    return _from_values(problem, K, c, f, b, slack)
+        for k in range(u.shape[1]):
+            u[:, k] += _level(u[:, k], w[:, 0], low[:, k], high[:, k])
+    return np.where(present, np.clip(u, low, high), 0.0)
+
+
+def _level(u: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
+    """Return s with sum w clip(u + s, low, high) = 0: a bisection, then one exact step on the rows between."""
+
+    def total(s: float) -> float:
+        return float(w @ np.clip(u + s, low, high))
+
+    s = -float(w @ u) / float(w.sum())
+    reach = 4 * EPS * (np.abs(u).max(initial=0.0) + abs(s)) + np.finfo(float).tiny
+    below, above = s - reach, s + reach
+    while total(below) > 0 and reach < 1e300:
+        reach *= 4
+        below = s - reach
+    reach = above - s
+    while total(above) < 0 and reach < 1e300:
+        reach *= 4
+        above = s + reach
+    for _ in range(200):
+        middle = 0.5 * (below + above)
+        if not below < middle < above:
+            break
+        below, above = (middle, above) if total(middle) < 0 else (below, middle)
+    s = 0.5 * (below + above)
+    free = w[(u + s > low) & (u + s < high)].sum()
+    return s - total(s) / float(free) if free > 0 else s
 
 
 def fresh(K: Gram) -> Gram:
@@ -124,19 +168,20 @@ def _rounding(K: Gram, c: np.ndarray) -> np.ndarray:
 
 
 def _from_values(
-    problem: Problem, K: Gram, c: np.ndarray, f: np.ndarray, b: np.ndarray, slack: np.ndarray
-) -> Certificate:
+    problem: Problem, K: Gram, c: np.ndarray, u: np.ndarray, f: np.ndarray, b: np.ndarray, price: np.ndarray,
+    slack: np.ndarray,
+) -> Certificate:  # fmt: skip  # the problem, the answer, what was computed of it
     y, w, lam, loss = problem.targets, problem.weights[:, None], problem.lam, problem.loss
     present = w > 0
-    u = np.where(present, -lam * c / np.where(present, w, 1.0), 0.0)
     t = f + b
     terms = np.where(present, w * _fenchel(loss, y, t, u, slack), 0.0)
-    gap = terms.sum(axis=0) * (1 + len(y) * EPS)
+    unbalanced = np.abs(b) * len(y) * EPS * (w * np.abs(u)).sum(axis=0)  # sum a is 0 up to rounding
+    gap = (terms.sum(axis=0) + price) * (1 + len(y) * EPS) + unbalanced
     values = np.where(present, w * value(loss, y, t), 0.0).sum(axis=0)
     primal = values + 0.5 * lam * (c * f).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         radius = np.where(lam > 0, np.sqrt(2 * gap / np.where(lam > 0, lam, 1.0)), np.inf)
-    stationarity = np.where(present, w * (t - y), 0.0) + lam * c
+    stationarity = np.where(present, w * slope(loss, y, t), 0.0) + lam * c
     scale = np.maximum(np.linalg.norm(np.sqrt(w) * y, axis=0), np.finfo(float).tiny)
     return Certificate(
         primal, primal - gap, gap, np.linalg.norm(stationarity, axis=0) / scale, terms.argmax(axis=0), radius,

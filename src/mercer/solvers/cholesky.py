@@ -9,9 +9,9 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpotrf, spotrf
 
-from mercer.losses import Squared
+from mercer.losses import traits
 from mercer.solvers._conjugate import Run, conjugate_gradients
-from mercer.solvers._solver import Solver
+from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._system import System
 from mercer.solvers.certificate import fresh
 from mercer.solvers.problem import Problem
@@ -42,7 +42,7 @@ class Cholesky(Solver):
     def refuses(self, problem: Problem) -> str | None:
         """Return why this solver will not take a problem, or None."""
         n = problem.gram.shape[0]
-        if not isinstance(problem.loss, Squared):
+        if not traits(problem.loss).quadratic:
             return "Cholesky solves the squared loss only."
         if np.min(problem.lam) <= 0:
             return "Cholesky needs lam > 0; with lam = 0 use Eigen, which finds the minimum-norm solution."
@@ -52,8 +52,9 @@ class Cholesky(Solver):
             )
         return None
 
-    def run(self, system: System, clock: Clock, start: Any = None) -> tuple[Run, dict[str, Any]]:
-        """Return the solution of the system and what was done."""
+    def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
+        """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
+        system = System(problem)
         Z = np.zeros_like(system.right)
         runs = []
         for lam in np.unique(system.lam):
@@ -62,7 +63,7 @@ class Cholesky(Solver):
             Z[:, columns] = runs[-1].Z
         residual = np.concatenate([r.residual for r in runs])
         worst = max(runs, key=lambda r: float(r.residual.max()))
-        return Run(Z, residual, sum(r.steps for r in runs), worst.status), {"solver": "Cholesky"}
+        return system.answered(Run(Z, residual, sum(r.steps for r in runs), worst.status), {})
 
     def _one(self, system: System, lam: float, columns: np.ndarray, clock: Clock) -> Run:
         K, s = fresh(system.gram), system.roots[:, None]

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mercer.gram import RandomPivots, random_pivots
-from mercer.losses import Squared
+from mercer.losses import traits
 from mercer.solvers._conjugate import Map, Run, conjugate_gradients
-from mercer.solvers._solver import Solver
+from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._system import System
 from mercer.solvers.certificate import fresh
 from mercer.solvers.problem import Problem
@@ -49,15 +49,17 @@ class ConjugateGradients(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """Return why this solver will not take a problem, or None."""
-        if not isinstance(problem.loss, Squared):
+        if not traits(problem.loss).quadratic:
             return "ConjugateGradients solves the squared loss only."
         return None if np.min(problem.lam) > 0 else "ConjugateGradients needs lam > 0; with lam = 0 use Eigen."
 
-    def run(self, system: System, clock: Clock, start: Any = None) -> tuple[Run, dict[str, Any]]:
-        """Return the solution of the system and what was done."""
+    def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
+        """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
+        system = System(problem)
+        start = state.get("Z")
         pivots = self._pivots(system)
         precondition = _woodbury(system, pivots)
-        stats = {"solver": "ConjugateGradients", "rank": 0 if pivots is None else pivots.rank}
+        stats = {"rank": 0 if pivots is None else pivots.rank}
         coarse = lambda V: system.scaled(system.gram, V)  # noqa: E731  # a name for the map in tiles of its own precision
         if self.tol >= SINGLE or system.gram.dtype == np.float64:
             first = precondition(system.right) if start is None else start
@@ -65,8 +67,8 @@ class ConjugateGradients(Solver):
                 coarse, system.right, precondition,
                 tol=self.tol, max_steps=self.max_steps, clock=clock, start=first,
             )  # fmt: skip  # the system, then how to solve it
-            return run, stats
-        return self._refined(system, coarse, precondition, clock, start), stats
+            return system.answered(run, stats)
+        return system.answered(self._refined(system, coarse, precondition, clock, start), stats)
 
     def _refined(self, system: System, coarse: Map, precondition: Map, clock: Clock, start: Any) -> Run:
         """Correct coarse solutions by residuals in double until the tolerance holds there."""

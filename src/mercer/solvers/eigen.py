@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from mercer.losses import Squared
+from mercer.losses import traits
 from mercer.solvers._conjugate import Run
-from mercer.solvers._solver import Solver
+from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._system import System
 from mercer.solvers.certificate import fresh
 from mercer.solvers.problem import Problem
@@ -35,14 +35,15 @@ class Eigen(Solver):
     def refuses(self, problem: Problem) -> str | None:
         """Return why this solver will not take a problem, or None."""
         n = problem.gram.shape[0]
-        if not isinstance(problem.loss, Squared):
+        if not traits(problem.loss).quadratic:
             return "Eigen solves the squared loss only."
         if 16 * n * n > problem.gram.engine.budget:
             return f"Eigen needs {16 * n * n / 2**30:.3g} GiB, more than the budget."
         return None
 
-    def run(self, system: System, clock: Clock, start: Any = None) -> tuple[Run, dict[str, Any]]:
-        """Return the solution of the system and what was done."""
+    def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
+        """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
+        system = System(problem)
         K = fresh(system.gram).block().astype(np.float64, copy=False)
         K = K * system.roots[:, None] * system.roots
         v, Q = eigh((K + K.T) / 2, driver="evd", overwrite_a=True, check_finite=False)
@@ -55,8 +56,7 @@ class Eigen(Solver):
         R = system.right - (Q @ (v[:, None] * (Q.T @ Z)) + system.lam * Z)
         size = np.maximum(np.linalg.norm(system.right, axis=0), np.finfo(float).tiny)
         stats = {
-            "solver": "Eigen",
             "rank": int(kept.sum()),
             "condition": float(v[-1] / v[kept][0]) if kept.any() else np.inf,
         }
-        return Run(Z, np.linalg.norm(R, axis=0) / size, 1, Status.CONVERGED), stats
+        return system.answered(Run(Z, np.linalg.norm(R, axis=0) / size, 1, Status.CONVERGED), stats)

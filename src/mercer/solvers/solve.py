@@ -11,7 +11,6 @@ import numpy as np
 from mercer._checks import refuse
 from mercer.functions import RKHSFunction
 from mercer.solvers._solver import Solver
-from mercer.solvers._system import System
 from mercer.solvers.certificate import Certificate, certify
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradients import ConjugateGradients
@@ -94,15 +93,16 @@ def solve(
         refuse("solve", "a solver that takes this problem", type(chosen).__name__, reason)
     begun = time.perf_counter()
     clock = Clock(type(chosen).__name__, deadline, watch)
-    system = System(problem)
-    run, stats = chosen.run(system, clock, None if start is None else start.state.get("Z"))
-    c, offset = system.answer(run.Z)
-    stats |= {"steps": run.steps, "residual": float(run.residual.max()), "fit_seconds": time.perf_counter() - begun}
+    answer = chosen.run(problem, clock, {} if start is None else start.state)
+    c, offset = answer.coefficients, answer.offset
+    seconds = time.perf_counter() - begun
+    stats = answer.stats | {"solver": type(chosen).__name__, "steps": answer.steps, "residual": answer.residual}
+    stats["fit_seconds"] = seconds
     proof: Certificate | None = None
     if certify_as == "full":
         proof = certify(problem, c, offset)
-        stats["certificate_seconds"] = time.perf_counter() - begun - stats["fit_seconds"]
-    return Solution(_function(problem, c), _like(problem, c), offset, run.status, proof, stats, {"Z": run.Z})
+        stats["certificate_seconds"] = time.perf_counter() - begun - seconds
+    return Solution(_function(problem, c), _like(problem, c), offset, answer.status, proof, stats, answer.state)
 
 
 def _like(problem: Problem, c: np.ndarray) -> np.ndarray:

@@ -1,0 +1,5 @@
+"""Quadratic problems over a box: the duals of the support vector machines."""
+
+from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
+
+__all__ = ["BoxAnswer", "BoxQuadratic"]
