@@ -16,7 +16,7 @@ class BoxQuadratic:
 
     Q[i, j] = K[rows_i, rows_j] + shift, plus ridge_i on the diagonal; c are signed, so f = sum_i c_i k(., x_rows_i).
     C-SVC: lower, upper = 0, C for y = 1 and -C, 0 for y = -1, p = -y, total 0. Regression: two variables a row.
-    nu-SVC: two groups. One class: p = 0, total nu n. A penalised intercept: shift 1 and no total. Squared hinge: a ridge.
+    nu-SVC: two groups. One class: p = 0, total nu n. A penalised intercept: shift 1, no total. Squared hinge: a ridge.
 
     Parameters
     ----------
