@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 
-from mercer import _jit, _rules
+from mercer import _rules
 from mercer._jit import attach, compiled
 from mercer._rules import scalar
 
@@ -134,16 +134,6 @@ def test_a_type_without_a_rule_does_not_compile():
 
     with pytest.raises(numba.TypingError):
         lines(Unknown(1.0), np.ones(1), np.ones(1))
-
-
-def test_rules_from_outside_are_never_written_to_disk():
-    """These rules are this module's, whose text no hash of the package covers."""
-    signature = numba.typeof(Twice(Straight(1.0))), numba.typeof(np.ones(1))
-    assert not _jit._ours(signature)
-    from mercer.kernels._form import ExpMinus, Scale
-
-    assert _jit._ours((numba.typeof(Scale(1.0, ExpMinus(1.0))),))
-    assert not _jit._ours((numba.typeof(Scale(1.0, Straight(1.0))),))
 
 
 def test_attach_keeps_the_names_of_the_stub():

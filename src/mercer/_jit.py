@@ -1,173 +1,34 @@
-"""Compiling rules and passes: the only module that sets Numba options, and the disk cache they share.
+"""Compiling rules and passes: the only module that sets Numba options.
 
-Numba's own cache watches only the file a function stands in, so a changed rule in another file would silently keep
-the old code. Here the cache folder is named by a hash of every source file of the package and by the versions that
-shape machine code. Entries are one file per signature, written whole and moved into place, so that several processes
-may share the folder. Rules from outside the package compile in memory only: no hash of ours covers them.
+Every pass compiled here is kept on disk by `mercer._code_cache`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import hashlib
 import inspect
-import os
-import pickle
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import llvmlite
 import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
 from numba.extending import intrinsic, overload
 
 import mercer._rules as _rules
+from mercer._code_cache import Store
 from mercer._rules import Scalar
 
 STRICT = {"contract", "nnan", "ninf", "nsz", "arcp"}  # no reassoc: it would undo the two-part reduction inside exp
 SUMS = STRICT | {"reassoc"}  # lets a running sum become vector lanes
 
 
-# ---------------------------------------------------------------- the cache
-
-
-@functools.cache
-def source_hash(root: Path | None = None) -> str:
-    """Return a hash of the package's sources and of what else decides the machine code."""
-    root = root or Path(__file__).parent
-    h = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
-    for path in sorted(root.rglob("*.py")):
-        h.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return h.hexdigest()[:20]
-
-
-def user_cache_folder() -> Path:
-    """Return where this user's caches live on this system (``MERCER_CACHE_DIR`` overrides it)."""
-    if chosen := os.environ.get("MERCER_CACHE_DIR"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or tempfile.gettempdir()) / "mercer" / "cache"
-    with contextlib.suppress(RuntimeError):  # no home at all
-        home = Path.home()
-        if sys.platform == "darwin":
-            return home / "Library" / "Caches" / "mercer"
-        return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "mercer"
-    return _private_temporary()
-
-
-def _private_temporary() -> Path:
-    return Path(tempfile.gettempdir()) / f"mercer-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-
-
-def _is_mine(folder: Path) -> bool:
-    """Whether this user owns the folder: entries are unpickled, so nobody else may have written them."""
-    return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
-
-
-@functools.cache
-def cache_folder() -> Path | None:
-    """Return the folder for this build of the package, made if need be; None where nothing can be written."""
-    for base in (user_cache_folder(), _private_temporary()):
-        folder = base / f"code-{source_hash()}"
-        with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # Whoever owns the folder above could put another in its place; a chosen one is the user's own affair.
-            shared = base == _private_temporary() and not _is_mine(base)
-            if os.access(folder, os.W_OK) and _is_mine(folder) and not shared:
-                _forget_old(base, folder)
-                return folder
-    return None
-
-
-def _forget_old(base: Path, current: Path, keep: int = 8) -> None:
-    """Remove all but the newest few folders of other builds."""
-    with contextlib.suppress(OSError):
-        others = sorted((p for p in base.glob("code-*") if p != current), key=lambda p: p.stat().st_mtime)
-        for old in others[:-keep] if len(others) > keep else []:
-            for file in old.iterdir():
-                file.unlink(missing_ok=True)
-            old.rmdir()
-
-
-def _record_types(ty: types.Type) -> Iterator[type]:
-    """Yield the Python classes of all parameter tuples inside a Numba type."""
-    if isinstance(ty, types.BaseNamedTuple):
-        yield ty.instance_class
-    if isinstance(ty, types.BaseTuple):
-        for inner in ty:
-            yield from _record_types(inner)
-
-
-def _ours(signature: Any) -> bool:
-    classes = {cls for arg in signature for cls in _record_types(arg)}
-    return all(cls.__module__.split(".")[0] == "mercer" for cls in classes)
-
-
-class _Store(_Cache):
-    """Compiled code on disk, one file a signature."""
-
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self._name = f"{fn.__module__}.{fn.__qualname__}"
-
-    @property
-    def cache_path(self) -> str:
-        return str(cache_folder() or "")
-
-    def enable(self) -> None:
-        """Nothing to switch: a store is used or not by whether it was attached."""
-
-    def disable(self) -> None:
-        """As above."""
-
-    def flush(self) -> None:
-        """Entries are never stale (the folder is keyed by the sources), so there is nothing to flush."""
-
-    def _file(self, signature: Any, target: Any) -> Path | None:
-        folder = cache_folder()
-        if folder is None or not _ours(signature):
-            return None
-        key = repr((self._name, signature, target.codegen().magic_tuple()))
-        return folder / f"{self._name.rpartition('.')[2]}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.bin"
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        path = self._file(sig, target_context)
-        if path is None:
-            return None
-        try:
-            target_context.refresh()
-            return CompileResult._rebuild(target_context, *pickle.loads(path.read_bytes()))
-        except Exception:  # a missing, torn or foreign file: compile anew and write it again
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        path = self._file(sig, data.target_context)
-        if path is None or data.lifted or data.library.has_dynamic_globals:
-            return
-        with contextlib.suppress(OSError):  # a full or read-only disk costs time, never an answer
-            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-            with os.fdopen(handle, "wb") as file:
-                file.write(dumps(data._reduce()))
-            os.replace(temporary, path)
-
-
-# ---------------------------------------------------------------- compiling
-
-
 def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a pass over tiles: no interpreter lock, running sums in vector lanes, kept on disk."""
     dispatcher = numba.njit(nogil=True, fastmath=SUMS, error_model="numpy", boundscheck=False)(fn)
     if hasattr(dispatcher, "_cache"):  # not so when Numba is switched off
-        dispatcher._cache = _Store(fn)
+        dispatcher._cache = Store(fn)
     return dispatcher
 
 

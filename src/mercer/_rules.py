@@ -46,11 +46,18 @@ def scalar(stub: Callable[..., Any]) -> Scalar:
         return rules[type(p)](p, *args)
 
     def rule(cls: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        return lambda fn: rules.setdefault(cls, fn)
+        return lambda fn: rules.setdefault(cls, _at_home(cls, fn))
 
     call.rules = rules  # type: ignore[attr-defined]  # a function with attributes is what Scalar describes
     call.rule = rule  # type: ignore[attr-defined]  # as above
     return call  # type: ignore[return-value]  # as above
+
+
+def _at_home(cls: type, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a rule of the same module as its parameters: only there does the cache of compiled code look for it."""
+    if fn.__module__ != cls.__module__:
+        raise TypeError(f"rule: a rule must stand in {cls.__module__}, as {cls.__name__} does; got {fn.__module__}.")
+    return fn
 
 
 def exp(x: Any) -> Any:

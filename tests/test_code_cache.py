@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import _jit
+from mercer import _code_cache
+from tests import house
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
 
@@ -24,9 +25,9 @@ PRODUCT = """
     _make.SMALL = 0
     X = np.array([[0.0], [1.0], [3.0]])
     print(*(gram(Gaussian(1.0), X, X[:1].copy()) @ np.ones(1)))
-    from mercer import _jit
+    from mercer._code_cache import cache_folder
     from mercer.gram._passes import sweep
-    print(len(sweep.overloads), sum(sweep.stats.cache_hits.values()), _jit.cache_folder())
+    print(len(sweep.overloads), sum(sweep.stats.cache_hits.values()), cache_folder())
 """
 GAUSSIAN = np.exp(-np.array([0.0, 1.0, 9.0]))
 
@@ -103,29 +104,132 @@ def test_a_second_process_compiles_nothing(package, warm):
     assert not [p for p in before if p.suffix == ".tmp"]
 
 
-def test_a_changed_rule_never_meets_old_code(package, warm, tmp_path):
+@pytest.fixture
+def edited(package, tmp_path):
+    """A copy of the package whose files a test may edit, each edit one replacement in one file."""
     shutil.copytree(package, tmp_path / "mercer")
-    form = tmp_path / "mercer" / "kernels" / "_form.py"
-    text = form.read_text()
-    before, rule, after = text.partition("@profile.rule(ExpMinus)")
-    assert " * t)" in after
-    form.write_text(before + rule + after.replace(" * t)", " * (t + t))", 1))
-    lines = run(PRODUCT, package=tmp_path / "mercer", cache=warm)
+
+    def edit(name, old, new):
+        file = tmp_path / "mercer" / name
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new, 1))
+        return tmp_path / "mercer"
+
+    return edit
+
+
+WINDOW = "* const(LOG2_E, t)) * t)"
+
+
+def test_a_changed_rule_never_meets_old_code(package, warm, edited):
+    lines = run(PRODUCT, package=edited("kernels/_form.py", WINDOW, "* const(LOG2_E, t)) * (t + t))"), cache=warm)
     np.testing.assert_allclose(values(lines), GAUSSIAN**2, rtol=1e-5)
+    assert facts(lines)[:2] == (1, 0)
     old = run(PRODUCT, package=package, cache=warm)
     np.testing.assert_allclose(values(old), GAUSSIAN, rtol=1e-5)
-    assert facts(lines)[2] != facts(old)[2]
+    assert facts(old)[:2] == (1, 1)
 
 
-def test_any_changed_source_changes_the_hash(package, tmp_path):
-    shutil.copytree(package, tmp_path / "mercer")
-    first = _jit.source_hash(package)
-    assert _jit.source_hash.__wrapped__(tmp_path / "mercer") == first
-    (tmp_path / "mercer" / "_version.py").write_text("__version__ = 'another'\n")
-    second = _jit.source_hash.__wrapped__(tmp_path / "mercer")
-    (tmp_path / "mercer" / "extra.py").write_text("")
-    third = _jit.source_hash.__wrapped__(tmp_path / "mercer")
-    assert len({first, second, third}) == 3
+def test_a_changed_estimator_compiles_nothing_anew(warm, edited):
+    package = edited("estimators/kernel_ridge.py", '"""', '"""More. ')
+    lines = run(PRODUCT, package=package, cache=warm)
+    np.testing.assert_allclose(values(lines), GAUSSIAN, rtol=1e-5)
+    assert facts(lines)[:2] == (1, 1)
+
+
+# ---------------------------------------------------------------- which sources shape an entry
+
+PASS = frozenset({"mercer.gram._passes", "mercer.kernels.matern"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_rules.py",
+        "_jit.py",
+        "_code_cache.py",
+        "gram/_passes.py",
+        "gram/_packed.py",  # a constant of the pass
+        "kernels/_form.py",
+        "kernels/_statistics.py",
+        "kernels/matern.py",
+        "kernels/_metrics.py",  # imported by the file of the record
+    ],
+)
+def test_a_change_in_what_shapes_code_changes_its_hash(name, package, edited):
+    root = edited(name, '"""', '"""More. ')
+    assert _code_cache.source_hash(PASS, root) != _code_cache.source_hash(PASS, package)
+
+
+@pytest.mark.parametrize(
+    "name", ["estimators/kernel_ridge.py", "solvers/cholesky.py", "losses/squared.py", "spaces/laws.py", "_version.py"]
+)
+def test_a_change_elsewhere_does_not(name, package, edited):
+    root = edited(name, '"', '"  ')
+    assert _code_cache.source_hash(PASS, root) == _code_cache.source_hash(PASS, package)
+
+
+def test_the_hash_depends_on_the_sources_alone(package, edited):
+    root = edited("_version.py", '"', '"')
+    assert _code_cache.source_hash(PASS, root) == _code_cache.source_hash(PASS, package)
+    assert _code_cache.source_hash(PASS, root) == _code_cache.source_hash(PASS)
+    assert _code_cache.source_hash(PASS) != _code_cache.source_hash(PASS - {"mercer.kernels.matern"})
+
+
+def test_every_import_is_seen():
+    """The oracle parses every file of the package."""
+    texts = house.sources()
+    for module, text in texts.items():
+        parsed = {target for target, _ in house.imports(module, text, set(texts))}
+        assert parsed <= set(_code_cache.imported_modules(text)), module
+
+
+@pytest.mark.parametrize(
+    "text, modules",
+    [
+        ("from mercer._rules import const", {"mercer._rules"}),
+        ("from mercer.kernels import _form as forms, Kernel", {"mercer.kernels._form", "mercer.kernels"}),
+        ("from mercer.kernels import (  # a (comment\n    _form,\n    _views,\n)", {"mercer.kernels._form"}),
+        ("import mercer._jit as jit, mercer.gram", {"mercer._jit", "mercer.gram"}),
+        ("import numpy, mercer", {"mercer"}),
+        ("def f():\n    from mercer.gram import _make", {"mercer.gram._make"}),
+        (">>> from mercer import gram\nfrom mercers import x", set()),
+    ],
+)
+def test_imports_of_many_shapes(text, modules):
+    found = set(_code_cache.imported_modules(text))
+    assert modules <= found
+    assert bool(modules) == bool(found)
+
+
+def test_a_rule_stands_where_its_parameters_do():
+    """Or the hash would not see it."""
+    from mercer.kernels._form import Square
+    from mercer.kernels._statistics import term
+
+    with pytest.raises(TypeError, match=r"rule: a rule must stand in mercer\.kernels\._form, as Square does"):
+        term.rule(Square)(lambda p, a, b: a)
+    assert Square not in term.rules
+
+
+def test_of_old_versions_of_an_entry_the_newest_are_kept(package, warm, tmp_path):
+    shutil.copytree(warm, tmp_path / "cache")
+    every = files(tmp_path / "cache")
+    entry = next(file for file in every if file.name.startswith("sweep"))
+    for file in every:
+        file.unlink()
+    for k in range(6):
+        old = entry.with_name(f"{entry.stem.rpartition('-')[0]}-{k}.bin")
+        old.write_bytes(b"")
+        os.utime(old, (k, k))
+    run(PRODUCT, package=package, cache=tmp_path / "cache")
+    left = {file.name.rpartition("-")[2] for file in files(tmp_path / "cache") if file.name.startswith("sweep")}
+    assert left >= {"3.bin", "4.bin", "5.bin"}
+    assert len(left) == _code_cache.KEPT_VERSIONS
+
+
+# ---------------------------------------------------------------- damage, crowds, places
 
 
 @pytest.mark.parametrize("damage", [b"garbage", None], ids=["garbage", "truncated"])
@@ -190,22 +294,22 @@ def test_no_cache_at_all_is_only_slow(package, tmp_path):
 def test_the_folder_of_another_user_is_not_trusted(tmp_path, monkeypatch):
     """Entries are unpickled, so a folder that someone else made in advance could run their code."""
     monkeypatch.setenv("MERCER_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(_jit, "_private_temporary", lambda: tmp_path / "private")
-    assert _jit.cache_folder.__wrapped__().parent == tmp_path / "cache"
-    theirs = {tmp_path / "cache" / f"code-{_jit.source_hash()}"}
-    monkeypatch.setattr(_jit, "_is_mine", lambda folder: folder not in theirs)
-    assert _jit.cache_folder.__wrapped__().parent == tmp_path / "private"
+    monkeypatch.setattr(_code_cache, "_private_temporary", lambda: tmp_path / "private")
+    assert _code_cache.cache_folder.__wrapped__().parent == tmp_path / "cache"
+    theirs = {tmp_path / "cache" / _code_cache.folder_name()}
+    monkeypatch.setattr(_code_cache, "_is_mine", lambda folder: folder not in theirs)
+    assert _code_cache.cache_folder.__wrapped__().parent == tmp_path / "private"
     theirs.add(tmp_path / "private")  # its owner could swap what stands in it
-    assert _jit.cache_folder.__wrapped__() is None
+    assert _code_cache.cache_folder.__wrapped__() is None
 
 
 def test_only_the_newest_folders_are_kept(tmp_path):
-    for k in range(12):
+    for k in range(_code_cache.KEPT_FOLDERS + 4):
         folder = tmp_path / f"code-{k}"
         folder.mkdir()
         (folder / "entry.bin").write_text("")
         os.utime(folder, (k, k))
-    _jit._forget_old(tmp_path, tmp_path / "code-0", keep=8)
+    _code_cache._forget_old(tmp_path, tmp_path / "code-0")
     assert {p.name for p in tmp_path.iterdir()} == {"code-0", *(f"code-{k}" for k in range(4, 12))}
 
 
@@ -213,11 +317,11 @@ def test_only_the_newest_folders_are_kept(tmp_path):
 def test_the_cache_stands_where_the_system_keeps_caches(system, folder, monkeypatch, tmp_path):
     for name in ("MERCER_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(_jit.sys, "platform", system)
-    monkeypatch.setattr(_jit.Path, "home", lambda: tmp_path)
-    assert _jit.user_cache_folder() == tmp_path / folder
+    monkeypatch.setattr(_code_cache.sys, "platform", system)
+    monkeypatch.setattr(_code_cache.Path, "home", lambda: tmp_path)
+    assert _code_cache.user_cache_folder() == tmp_path / folder
     monkeypatch.setenv("MERCER_CACHE_DIR", str(tmp_path / "chosen"))
-    assert _jit.user_cache_folder() == tmp_path / "chosen"
+    assert _code_cache.user_cache_folder() == tmp_path / "chosen"
 
 
 def test_a_home_that_is_unknown_is_no_error(monkeypatch):
@@ -225,9 +329,9 @@ def test_a_home_that_is_unknown_is_no_error(monkeypatch):
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("MERCER_CACHE_DIR", raising=False)
-    monkeypatch.setattr(_jit.sys, "platform", "linux")
-    monkeypatch.setattr(_jit.Path, "home", unknown)
-    assert _jit.user_cache_folder() == _jit._private_temporary()
+    monkeypatch.setattr(_code_cache.sys, "platform", "linux")
+    monkeypatch.setattr(_code_cache.Path, "home", unknown)
+    assert _code_cache.user_cache_folder() == _code_cache._private_temporary()
 
 
 # ---------------------------------------------------------------- rules and kernels from outside the package
