@@ -14,7 +14,8 @@ from mercer._checks import describe, positive, refuse
 from mercer.engine import Engine
 from mercer.gram import Gram, from_matrix, gram
 from mercer.kernels import Kernel, named
-from mercer.solvers import Solution, Status
+from mercer.solvers import Progress, Solution, Status
+from mercer.solvers.watch import Watcher
 
 
 def kernel_of(estimator: Any) -> Kernel:
@@ -68,8 +69,21 @@ def training_gram(estimator: Any, X: Any, engine: Engine) -> Gram:
 
 
 def engine_of(estimator: Any) -> Engine:
-    """Return the engine for an estimator's ``memory`` and ``n_jobs``."""
-    return Engine(threads=getattr(estimator, "n_jobs", None), memory=estimator.memory)
+    """Return an estimator's engine: the record it was given, or one with its ``memory``."""
+    engine = estimator.engine
+    if engine is None:
+        return Engine(memory=estimator.memory)
+    who = type(estimator).__name__
+    if not isinstance(engine, Engine):
+        refuse(who, "'engine' must be an Engine or None", describe(engine), "For example Engine(threads=2).")
+    if estimator.memory is not None:
+        refuse(who, "'memory' must stand in the engine where one is given", f"memory={estimator.memory!r} beside it")
+    return engine
+
+
+def watch_of(estimator: Any) -> Watcher | None:
+    """Return what shows an estimator's progress: nothing, unless ``verbose``."""
+    return Progress() if estimator.verbose else None
 
 
 def warn_if_short(estimator: Any, solution: Solution, tol: float) -> None:

@@ -17,6 +17,7 @@ from mercer.estimators._door import (
     points,
     training_gram,
     warn_if_short,
+    watch_of,
 )
 from mercer.kernels._views import n_rows
 from mercer.losses import Squared
@@ -49,7 +50,11 @@ class KernelRidge(RegressorMixin, BaseEstimator):
     deadline : float, optional
         Seconds after which the best model so far is kept, with its certificate and one warning.
     memory : float or str, optional
-        Budget, such as ``"2 GB"``.
+        Budget, such as ``"2 GB"``: short for ``engine=Engine(memory=...)``.
+    engine : Engine, optional
+        Threads, memory, precision, cluster.
+    verbose : bool
+        Whether progress is shown on standard error.
     random_state : int, Generator or None
         For the preconditioner of conjugate gradients.
 
@@ -93,6 +98,8 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         tol: float | None = None,
         deadline: float | None = None,
         memory: Any = None,
+        engine: Any = None,
+        verbose: bool = False,
         random_state: Any = None,
     ) -> None:
         self.alpha = alpha
@@ -105,6 +112,8 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         self.tol = tol
         self.deadline = deadline
         self.memory = memory
+        self.engine = engine
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -126,7 +135,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
             training_gram(self, X, engine_of(self)), y, Squared(), HalfSquare(self._lam(y)), weight,
             one_of(self, "intercept", {"none": False, "free": True}),
         )  # fmt: skip  # in the order of the record
-        self.solution_ = solve(problem, self._solver(), deadline=deadline_of(self))
+        self.solution_ = solve(problem, self._solver(), deadline=deadline_of(self), watch=watch_of(self))
         self.dual_coef_ = self.solution_.coefficients
         self.intercept_ = self.solution_.offset if y.ndim == 2 else float(self.solution_.offset[0])
         self.X_fit_ = X
