@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._checks import describe, refuse
+from mercer.spaces._exact import exact_inner
 from mercer.spaces._orthonormal import Orthonormal
 from mercer.spaces._space import Array, Coefficients, Scalar, Space
 
@@ -46,18 +47,25 @@ def scaled(x: Array) -> tuple[Array, int]:
     return x * 2.0**-e, e
 
 
-def regrown(value: Scalar, e: int) -> Scalar:
-    """Return value 2^e; inf where that is too large for a float."""
+def regrown(values: Any, e: Any) -> Array:
+    """Return values 2^e; inf where that is too large for a float."""
+    values = np.asarray(values)
     with np.errstate(over="ignore", under="ignore"):
-        if isinstance(value, complex):
-            return complex(np.ldexp(value.real, e), np.ldexp(value.imag, e))
-        return float(np.ldexp(value, e))
+        if not np.iscomplexobj(values):
+            grown: Array = np.ldexp(values, e)
+            return grown
+        grown = np.empty(values.shape, dtype=np.complex128)
+        grown.real, grown.imag = np.ldexp(values.real, e), np.ldexp(values.imag, e)
+    return grown
 
 
-def dot(x: Array, y: Array) -> Scalar:
-    """Return y^H x at any scale of x and y, as a Python number."""
+def dot(x: Array, y: Array, a: Array | None = None) -> Scalar:
+    """Return ``y^H A x`` at any scale of x and y, as a Python number; inf only where the value exceeds a float."""
     (p, i), (q, j) = scaled(x), scaled(y)
-    return regrown(np.vdot(q, p).item(), i + j)
+    value: Scalar = regrown(np.vdot(q if a is None else a @ q, p), i + j).item()
+    if np.isfinite(value):
+        return value
+    return exact_inner(p, q, a, i + j, complex=np.iscomplexobj(x))  # its rounding error alone may have overflowed
 
 
 class ArraySpace(Space[Any]):
@@ -70,9 +78,14 @@ class ArraySpace(Space[Any]):
     def shape(self) -> tuple[int, ...]:
         """The shape of every vector."""
 
+    def _matrix(self) -> Array | None:
+        """Return A; None for the identity."""
+        return None
+
     def _metric(self, rows: Array) -> Array:
         """Return A v for every row v."""
-        return rows
+        a = self._matrix()
+        return rows if a is None else rows @ a.T
 
     def _root(self, rows: Array) -> Array:
         """Return F v for every row v, where A = F^H F."""
@@ -88,8 +101,7 @@ class ArraySpace(Space[Any]):
 
     def inner(self, x: Any, y: Any) -> Scalar:
         """Return ``<x, y> = y^H A x``, at any scale; inf only where the value itself exceeds a float."""
-        (p, i), (q, j) = scaled(self.check(x).reshape(-1)), scaled(self.check(y).reshape(-1))
-        return regrown(np.vdot(self._metric(q), p).item(), i + j)
+        return dot(self.check(x).reshape(-1), self.check(y).reshape(-1), self._matrix())
 
     def combine(self, coefficients: Coefficients, vectors: Sequence[Any]) -> Array:
         """Return the linear combination ``sum_i coefficients[i] vectors[i]``."""
@@ -100,15 +112,25 @@ class ArraySpace(Space[Any]):
     def norm(self, x: Any) -> float:
         """Return ``||x|| = sqrt(<x, x>)``, from the factor of A, at any scale."""
         p, e = scaled(self.check(x).reshape(-1))
-        return regrown(self._size(p), e).real
+        return float(regrown(self._size(p), e))
 
     def gram(self, vectors: Sequence[Any]) -> Array:
         """Return G with ``G[i, j] = <vectors[i], vectors[j]>``, Hermitian, as one matrix product."""
         rows, powers = self._scaled_rows(vectors)
         gram = self._metric(rows) @ rows.conj().T
-        with np.errstate(over="ignore"):
-            grown: Array = (0.5 * (gram + gram.conj().T)) * powers[:, None] * powers
+        gram = 0.5 * (gram + gram.conj().T)
+        grown = regrown(gram, powers[:, None] + powers)
+        for i, j in np.argwhere(np.triu(~np.isfinite(grown) & self._may_be_rounding(gram, rows))):
+            e = int(powers[i] + powers[j])
+            grown[i, j] = exact_inner(rows[i], rows[j], self._matrix(), e, complex=self.complex)
+            grown[j, i] = grown[i, j].conj()
         return grown
+
+    def _may_be_rounding(self, gram: Array, rows: Array) -> Array:
+        """Tell for every entry of the Gram matrix of rows whether it is so small that it may be rounding alone."""
+        a, size = self._matrix(), np.linalg.norm(rows, axis=1)
+        small: Array = np.abs(gram) <= 1e-10 * np.outer(size, size) * (1.0 if a is None else np.linalg.norm(a))
+        return small
 
     def project(self, x: Any, basis: Sequence[Any], tol: float | None = None) -> Array:
         """Return the nearest point to x in the span of basis, by Gram-Schmidt: the condition is not squared.
@@ -120,8 +142,7 @@ class ArraySpace(Space[Any]):
         dual = self._metric(q).conj()
         near = (dual @ p) @ q
         near = near + (dual @ (p - near)) @ q
-        grown: Array = near.reshape(self.shape) * 2.0**e
-        return grown
+        return regrown(near.reshape(self.shape), e)
 
     def gram_schmidt(self, vectors: Sequence[Any], tol: float | None = None) -> Orthonormal[Array]:
         """Return orthonormal vectors with the same span; dependent ones are dropped, and named in the record.
@@ -167,12 +188,11 @@ class ArraySpace(Space[Any]):
         return rows
 
     def _scaled_rows(self, vectors: Sequence[Any]) -> tuple[Array, Array]:
-        """Return the vectors as rows of entries at most 1, and the power of two taken from each."""
+        """Return the vectors as rows of entries at most 1, and the exponent of the power of two taken from each."""
         rows = self._rows(vectors)
-        powers = np.empty(len(rows))
+        powers = np.empty(len(rows), dtype=np.int64)
         for i, v in enumerate(rows):
-            rows[i], e = scaled(v)
-            powers[i] = 2.0**e
+            rows[i], powers[i] = scaled(v)
         return rows, powers
 
 

@@ -78,8 +78,9 @@ class Euclidean(ArraySpace):
         """Whether only the zero vector has norm 0; False means a pseudo-norm."""
         return self.rank == self.shape[0]
 
-    def _metric(self, rows: Array) -> Array:
-        return rows if self.A is None else rows @ self.A.T
+    def _matrix(self) -> Array | None:
+        matrix: Array | None = self.A
+        return matrix
 
     def _root(self, rows: Array) -> Array:
         return rows if self._factor is None else rows @ self._factor.T

@@ -117,7 +117,7 @@ class Sequences(Space[Vector]):
         if not isinstance(x, np.ndarray):
             return super().norm(x)
         p, e = scaled(x)
-        return regrown(float(np.linalg.norm(p)), e).real
+        return float(regrown(np.linalg.norm(p), e))
 
     def prefix(self, x: Vector, n: int) -> Array:
         """Return the first n entries of x.
