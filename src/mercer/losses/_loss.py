@@ -44,6 +44,22 @@ def highest(loss: Any, y: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class Boxed:
+    """The form of conjugates that make the dual a quadratic problem over a box: y u + spread |u| + ridge u^2 / 2.
+
+    It holds from the lowest to the highest slope. Where there is a spread, a row takes two variables, one a sign.
+
+    Parameters
+    ----------
+    spread, ridge : float
+        The two factors, >= 0.
+    """
+
+    spread: float = 0.0
+    ridge: float = 0.0
+
+
+@dataclass(frozen=True)
 class Traits:
     """What solvers may know of a loss besides its rules.
 
@@ -53,10 +69,13 @@ class Traits:
         The value is (y - t)^2 / 2: the problem is one linear system.
     smooth : bool
         The slope has no jumps, and there is a curvature.
+    boxed : Boxed, optional
+        The form of the conjugate, if it is such that the dual is a quadratic problem over a box.
     """
 
     quadratic: bool = False
     smooth: bool = True
+    boxed: Boxed | None = None
 
 
 @scalar

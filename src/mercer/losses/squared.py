@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._rules import const
-from mercer.losses._loss import Traits, conjugate, curvature, highest, lowest, shortfall, slope, traits, value
+from mercer.losses._loss import Boxed, Traits, conjugate, curvature, highest, lowest, shortfall, slope, traits, value
 
 
 class Squared(NamedTuple):
@@ -59,4 +59,4 @@ def _(loss: Any, y: Any) -> Any:
 
 @traits.rule(Squared)
 def _(loss: Any) -> Traits:
-    return Traits(quadratic=True)
+    return Traits(quadratic=True, boxed=Boxed(ridge=1.0))
