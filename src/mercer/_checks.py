@@ -54,6 +54,13 @@ def positive(who: str, name: str, value: Any) -> float:
     return float(value)
 
 
+def between(who: str, name: str, value: Any, low: float, high: float) -> float:
+    """Return value as a float above low and below high; refuse anything else."""
+    if not (is_number(value) and low < value < high):
+        refuse(who, f"'{name}' must be a number above {low:g} and below {high:g}", describe(value))
+    return float(value)
+
+
 def integer(who: str, name: str, value: Any, low: int = 0) -> int:
     """Return value as an int not below low; refuse anything else."""
     whole = isinstance(value, (numbers.Integral, np.integer)) and not isinstance(value, (bool, np.bool_))

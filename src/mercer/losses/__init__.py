@@ -2,19 +2,44 @@
 
 from mercer.losses._loss import Boxed, Traits, conjugate, curvature, highest, lowest, shortfall, slope, traits, value
 from mercer.losses.epsilon_insensitive import EpsilonInsensitive
+from mercer.losses.expectile import Expectile
+from mercer.losses.exponential import Exponential
+from mercer.losses.gamma import Gamma
 from mercer.losses.hinge import Hinge
+from mercer.losses.huber import Huber
+from mercer.losses.log_cosh import LogCosh
+from mercer.losses.logistic import Logistic
+from mercer.losses.modified_huber import ModifiedHuber
+from mercer.losses.poisson import Poisson
+from mercer.losses.pseudo_huber import PseudoHuber
+from mercer.losses.quantile import Absolute, Quantile
+from mercer.losses.smoothed_hinge import SmoothedHinge
 from mercer.losses.squared import Squared
 from mercer.losses.squared_epsilon_insensitive import SquaredEpsilonInsensitive
 from mercer.losses.squared_hinge import SquaredHinge
+from mercer.losses.tweedie import Tweedie
 
 __all__ = [
+    "Absolute",
     "Boxed",
     "EpsilonInsensitive",
+    "Expectile",
+    "Exponential",
+    "Gamma",
     "Hinge",
+    "Huber",
+    "LogCosh",
+    "Logistic",
+    "ModifiedHuber",
+    "Poisson",
+    "PseudoHuber",
+    "Quantile",
+    "SmoothedHinge",
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "Traits",
+    "Tweedie",
     "conjugate",
     "curvature",
     "highest",

@@ -71,11 +71,14 @@ class Traits:
         The slope has no jumps, and there is a curvature.
     boxed : Boxed, optional
         The form of the conjugate, if it is such that the dual is a quadratic problem over a box.
+    two_classes : bool
+        Targets are +1 and -1; else they are numbers.
     """
 
     quadratic: bool = False
     smooth: bool = True
     boxed: Boxed | None = None
+    two_classes: bool = False
 
 
 @scalar

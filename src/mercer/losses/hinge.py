@@ -61,4 +61,4 @@ def _(loss: Any, y: Any) -> Any:
 
 @traits.rule(Hinge)
 def _(loss: Any) -> Traits:
-    return Traits(smooth=False, boxed=Boxed())
+    return Traits(smooth=False, two_classes=True, boxed=Boxed())

@@ -65,4 +65,4 @@ def _(loss: Any, y: Any) -> Any:
 
 @traits.rule(SquaredHinge)
 def _(loss: Any) -> Traits:
-    return Traits(boxed=Boxed(ridge=0.5))
+    return Traits(two_classes=True, boxed=Boxed(ridge=0.5))
