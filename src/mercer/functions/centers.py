@@ -25,24 +25,24 @@ class Centers:
 
     Parameters
     ----------
-    indices : array of shape (m,)
-        Which rows of X, in the order in which they were chosen.
-    points : array, DataFrame, sparse matrix or list
-        The rows themselves.
+    indices : array of shape (m,) or None
+        Which rows of X, in the order in which they were chosen; None for points given from elsewhere.
+    points : array, DataFrame, sparse matrix, list or None
+        The points themselves; None where only a matrix is known.
     method : str
         How they were chosen.
     pivots : RandomPivots, optional
         The factor that "rpcholesky" leaves: K ~= F F', which preconditions K + lam I.
     """
 
-    indices: np.ndarray
+    indices: np.ndarray | None
     points: Any
     method: str
     pivots: RandomPivots | None = None
 
     def __len__(self) -> int:
         """Return how many there are."""
-        return len(self.indices)
+        return n_rows(self.points) if self.indices is None else len(self.indices)
 
 
 def choose_centers(

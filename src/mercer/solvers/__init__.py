@@ -1,6 +1,7 @@
 """How coefficients are found: problems, solvers, solutions and their certificates."""
 
 from mercer.solvers._solver import Solver
+from mercer.solvers.center_gradients import CenterGradients
 from mercer.solvers.certificate import Certificate, certify
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradients import ConjugateGradients
@@ -12,6 +13,7 @@ from mercer.solvers.watch import Progress, Step
 
 __all__ = [
     "Auto",
+    "CenterGradients",
     "Certificate",
     "Cholesky",
     "ConjugateGradients",

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.functions import Centers
+from mercer.losses import traits
 from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
@@ -19,8 +21,8 @@ class Answer:
 
     Parameters
     ----------
-    coefficients : array of shape (n, t)
-        c, those of f on all training points.
+    coefficients : array of shape (n, t), with centres (m, t)
+        c, those of f on all training points, or on the centres.
     offset : array of shape (t,)
         b; zeros without an intercept.
     status : Status
@@ -33,6 +35,8 @@ class Answer:
         What was done: rank, condition, sizes.
     state : dict
         What the next run may start from.
+    centers : Centers, optional
+        Those f is on, where the solver chose them.
     """
 
     coefficients: np.ndarray
@@ -42,6 +46,7 @@ class Answer:
     residual: float
     stats: dict[str, Any] = field(default_factory=dict)
     state: dict[str, Any] = field(default_factory=dict)
+    centers: Centers | None = None
 
 
 class Solver(ABC):
@@ -54,3 +59,10 @@ class Solver(ABC):
     @abstractmethod
     def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
         """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
+
+
+def not_least_squares_on_all(who: str, problem: Problem) -> str | None:
+    """Return why a solver of least squares with all training points as centres will not take a problem, or None."""
+    if not traits(problem.loss).quadratic:
+        return f"{who} solves the squared loss only."
+    return f"{who} takes no centres; use CenterGradients." if problem.centers is not None else None

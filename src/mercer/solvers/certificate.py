@@ -1,29 +1,22 @@
 """The certificate: how far an answer can be from the exact optimum, recomputed from the data in float64.
 
-For any f = sum_j c_j k(., x_j) and a = lam c (with sum a = 0 if b is free), the primal value less the dual value is a
-sum of one term a row, each >= 0 by Fenchel and Young:
-
-    P(f, b) - D(a) = sum_i w_i [ loss(y_i, t_i) + loss*(y_i, u_i) - u_i t_i ],   t_i = f(x_i) + b,  u_i = -a_i / w_i.
-
-So the gap needs one pass over the kernel, names the worst row, and holds for every convex loss. Where lam c is not dual
-feasible, a is the feasible vector nearest it, which adds (lam c - a)'K(lam c - a) / (2 lam). The objective is
-lam-strongly convex in f, hence ||f - f*|| <= sqrt(2 gap / lam) and |f(x) - f*(x)| <= sqrt(2 gap / lam) sqrt(k(x, x)).
+The gap between the objective and its dual is computed from the data alone (`_gaps`), whatever the solver did, and holds
+for every convex loss. The objective is lam-strongly convex in f, hence ||f - f*|| <= sqrt(2 gap / lam) and
+|f(x) - f*(x)| <= sqrt(2 gap / lam) sqrt(k(x, x)).
 """
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from mercer.gram import Gram, gram
+from mercer._checks import refuse
 from mercer.kernels._evaluate import diagonal
-from mercer.losses import highest, lowest, shortfall, slope, value
+from mercer.losses import traits
+from mercer.solvers._gaps import Gap, of_centers_in_all, on_all_points, on_centers, primal
 from mercer.solvers.problem import Problem
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +30,9 @@ class Certificate:
     gap : array
         primal - dual, rounding included: never less than the true distance to the optimum.
     residual : array
-        Of the optimality condition, relative to the targets.
+        Of the optimality condition, relative to the targets (on centres, to lam f).
     worst_row : array of int
-        The row with the largest share of the gap.
+        The row with the largest share of the gap (on centres, the one that pulls hardest on f).
     radius : array
         ||f - f*|| is at most this; infinite when lam is 0.
     scope : str
@@ -85,121 +78,69 @@ def _shown(values: np.ndarray) -> str:
     return text + (", ..." if len(values) > 4 else "")
 
 
-def certify(problem: Problem, coefficients: np.ndarray, offset: np.ndarray | None = None) -> Certificate:
-    """Return the certificate of f = sum_j c_j k(., x_j) and b. Cost: one product with K in float64, computed afresh.
+def certify(
+    problem: Problem, coefficients: np.ndarray, offset: np.ndarray | None = None, *, full: bool = True
+) -> Certificate:
+    """Return the certificate of f and b, computed afresh in float64.
+
+    Cost: one product with K. For f on m centres, two with the n x m matrix and m^3 / 3 flops among functions on them,
+    or one of each among all functions.
 
     Parameters
     ----------
     problem : Problem
         What was to be solved.
-    coefficients : array of shape (n,) or (n, t)
+    coefficients : array of shape (n,) or (n, t), with centres (m,) or (m, t)
         c.
     offset : array of shape (t,), optional
         b; only with an intercept.
+    full : bool
+        With centres: whether the gap is that to the best of all functions, or to the best on the centres.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import gram
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.losses import Squared
+    >>> from mercer.solvers import HalfSquare, Problem, certify
+    >>> X = np.linspace(0, 1, 20).reshape(-1, 1)
+    >>> problem = Problem(gram(Gaussian(scale=0.5), X), np.sin(6 * X[:, 0]), Squared(), HalfSquare(0.1))
+    >>> bool(certify(problem, np.zeros(20)).gap[0] > 0.1)
+    True
     """
-    c = np.asarray(coefficients, dtype=np.float64).reshape(len(problem.y), -1)
+    c = np.asarray(coefficients, dtype=np.float64)
+    c = c.reshape(len(c), -1)
+    if c.shape != (problem.n_coefficients, problem.n_targets):
+        refuse("certify", f"coefficients of shape {(problem.n_coefficients, problem.n_targets)}", f"shape {c.shape}")
     b = np.zeros(problem.n_targets) if offset is None else np.atleast_1d(np.asarray(offset, dtype=np.float64))
-    K, u = fresh(problem.gram), dual_slopes(problem, c)
-    missed = problem.lam * c + problem.weights[:, None] * u  # lam c - a: nothing, unless a had to move to be feasible
-    if not missed.any():
-        f, price = K @ c, np.zeros(c.shape[1])
+    if problem.centers is None:
+        found = on_all_points(problem, c, b)
     else:
-        both = K @ np.column_stack([c, missed])
-        f, moved = np.split(both, 2, axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            price = np.where((missed != 0).any(axis=0), 0.5 * (missed * moved).sum(axis=0) / problem.lam, 0.0)
-    return _from_values(problem, K, c, u, f, b, np.maximum(price, 0.0), _rounding(K, c))
+        found = of_centers_in_all(problem, c, b) if full else on_centers(problem, c, b)
+    return _certificate(problem, found)
 
 
-def dual_slopes(problem: Problem, c: np.ndarray) -> np.ndarray:
-    """Return u = -a / w for the dual feasible a nearest lam c: each in its box, and sum a = 0 where b is free."""
-    y, w = problem.targets, problem.weights[:, None]
-    present = w > 0
-    u = np.where(present, -problem.lam * c / np.where(present, w, 1.0), 0.0)
-    low, high = lowest(problem.loss, y), highest(problem.loss, y)
-    if problem.intercept:
-        for k in range(u.shape[1]):
-            u[:, k] += _level(u[:, k], w[:, 0], low[:, k], high[:, k])
-    return np.where(present, np.clip(u, low, high), 0.0)
-
-
-def _level(u: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
-    """Return s with sum w clip(u + s, low, high) = 0: a bisection, then one exact step on the rows between."""
-
-    def total(s: float) -> float:
-        return float(w @ np.clip(u + s, low, high))
-
-    s = -float(w @ u) / float(w.sum())
-    reach = 4 * EPS * (np.abs(u).max(initial=0.0) + abs(s)) + np.finfo(float).tiny
-    below, above = s - reach, s + reach
-    while total(below) > 0 and reach < 1e300:
-        reach *= 4
-        below = s - reach
-    reach = above - s
-    while total(above) < 0 and reach < 1e300:
-        reach *= 4
-        above = s + reach
-    for _ in range(200):
-        middle = 0.5 * (below + above)
-        if not below < middle < above:
-            break
-        below, above = (middle, above) if total(middle) < 0 else (below, middle)
-    s = 0.5 * (below + above)
-    free = w[(u + s > low) & (u + s < high)].sum()
-    return s - total(s) / float(free) if free > 0 else s
-
-
-def fresh(K: Gram) -> Gram:
-    """Return the same Gram matrix anew, in double precision."""
-    if K.kernel is None:
-        return K
-    return gram(K.kernel, K.points, engine=dataclasses.replace(K.engine, precision="double"))
-
-
-def _rounding(K: Gram, c: np.ndarray) -> np.ndarray:
-    """Return a bound on the rounding error of each (K c)_i.
-
-    An entry has error at most 128 eps sqrt(k_ii k_jj) in double (see the accuracy tests), a sum of n terms n eps of
-    their absolute values; |K_ij| <= sqrt(k_ii k_jj).
-    """
-    roots = np.sqrt(np.maximum(K.diag(), 0.0))
-    size = roots @ np.abs(c)
-    return (128 + len(c)) * EPS * roots[:, None] * size
-
-
-def _from_values(
-    problem: Problem, K: Gram, c: np.ndarray, u: np.ndarray, f: np.ndarray, b: np.ndarray, price: np.ndarray,
-    slack: np.ndarray,
-) -> Certificate:  # fmt: skip  # the problem, the answer, what was computed of it
-    y, w, lam, loss = problem.targets, problem.weights[:, None], problem.lam, problem.loss
-    present = w > 0
-    t = f + b
-    terms = np.where(present, w * _fenchel(loss, y, t, u, slack), 0.0)
-    unbalanced = np.abs(b) * len(y) * EPS * (w * np.abs(u)).sum(axis=0)  # sum a is 0 up to rounding
-    gap = (terms.sum(axis=0) + price) * (1 + len(y) * EPS) + unbalanced
-    values = np.where(present, w * value(loss, y, t), 0.0).sum(axis=0)
-    primal = values + 0.5 * lam * (c * f).sum(axis=0)
+def _certificate(problem: Problem, found: Gap) -> Certificate:
+    lam, gap = problem.lam, found.gap
     with np.errstate(divide="ignore", invalid="ignore"):
         radius = np.where(lam > 0, np.sqrt(2 * gap / np.where(lam > 0, lam, 1.0)), np.inf)
-    stationarity = np.where(present, w * slope(loss, y, t), 0.0) + lam * c
-    scale = np.maximum(np.linalg.norm(np.sqrt(w) * y, axis=0), np.finfo(float).tiny)
+    objective = primal(problem, found)
     return Certificate(
-        primal, primal - gap, gap, np.linalg.norm(stationarity, axis=0) / scale, terms.argmax(axis=0), radius,
-        "all functions of the space", K.kernel, _offset_bound(problem, K, t, radius),
+        objective, objective - gap, gap, found.residual, found.shares.argmax(axis=0), radius, found.scope,
+        problem.gram.kernel, _offset_bound(problem, found, radius),
     )  # fmt: skip  # in the order of the record
 
 
-def _fenchel(loss: Any, y: np.ndarray, t: np.ndarray, u: np.ndarray, slack: np.ndarray) -> np.ndarray:
-    """Return loss(t) + loss*(u) - u t, the largest over the t that rounding allows: convex, so at an end."""
-    reach = slack + 4 * EPS * (np.abs(t) + np.abs(y) + np.abs(u))
-    ends = [shortfall(loss, y, t - reach, u), shortfall(loss, y, t + reach, u)]
-    return np.maximum(ends[0], ends[1]) * (1 + 8 * EPS)
+def _offset_bound(problem: Problem, found: Gap, radius: np.ndarray) -> np.ndarray:
+    """Return a bound on |b - b*| for the squared loss: b* is the mean residual, which moves no more than f does.
 
-
-def _offset_bound(problem: Problem, K: Gram, t: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Return a bound on |b - b*| for the squared loss: b* is the mean residual, which moves no more than f does."""
+    Of other losses b* may not even be unique: inf.
+    """
     if not problem.intercept:
         return np.zeros(problem.n_targets)
+    if not traits(problem.loss).quadratic:
+        return np.full(problem.n_targets, np.inf)
     w = problem.weights / problem.weights.sum()
-    off = np.abs(w @ (problem.targets - t))
-    return off + radius * float(w @ np.sqrt(np.maximum(K.diag(), 0.0)))
+    off = np.abs(w @ (problem.targets - found.t))
+    return off + radius * float(w @ found.roots)

@@ -9,11 +9,10 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpotrf, spotrf
 
-from mercer.losses import traits
 from mercer.solvers._conjugate import Run, conjugate_gradients
-from mercer.solvers._solver import Answer, Solver
+from mercer.solvers._solver import Answer, Solver, not_least_squares_on_all
+from mercer.solvers._span import fresh
 from mercer.solvers._system import System
-from mercer.solvers.certificate import fresh
 from mercer.solvers.problem import Problem
 from mercer.solvers.watch import Clock
 
@@ -42,8 +41,8 @@ class Cholesky(Solver):
     def refuses(self, problem: Problem) -> str | None:
         """Return why this solver will not take a problem, or None."""
         n = problem.gram.shape[0]
-        if not traits(problem.loss).quadratic:
-            return "Cholesky solves the squared loss only."
+        if (reason := not_least_squares_on_all("Cholesky", problem)) is not None:
+            return reason
         if np.min(problem.lam) <= 0:
             return "Cholesky needs lam > 0; with lam = 0 use Eigen, which finds the minimum-norm solution."
         if 4 * n * n > problem.gram.engine.budget:

@@ -9,11 +9,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mercer.gram import RandomPivots, random_pivots
-from mercer.losses import traits
 from mercer.solvers._conjugate import Map, Run, conjugate_gradients
-from mercer.solvers._solver import Answer, Solver
+from mercer.solvers._solver import Answer, Solver, not_least_squares_on_all
+from mercer.solvers._span import fresh
 from mercer.solvers._system import System
-from mercer.solvers.certificate import fresh
 from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
@@ -49,8 +48,8 @@ class ConjugateGradients(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """Return why this solver will not take a problem, or None."""
-        if not traits(problem.loss).quadratic:
-            return "ConjugateGradients solves the squared loss only."
+        if (reason := not_least_squares_on_all("ConjugateGradients", problem)) is not None:
+            return reason
         return None if np.min(problem.lam) > 0 else "ConjugateGradients needs lam > 0; with lam = 0 use Eigen."
 
     def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:

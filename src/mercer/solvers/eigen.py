@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from mercer.losses import traits
 from mercer.solvers._conjugate import Run
-from mercer.solvers._solver import Answer, Solver
+from mercer.solvers._solver import Answer, Solver, not_least_squares_on_all
+from mercer.solvers._span import fresh
 from mercer.solvers._system import System
-from mercer.solvers.certificate import fresh
 from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
@@ -35,8 +34,8 @@ class Eigen(Solver):
     def refuses(self, problem: Problem) -> str | None:
         """Return why this solver will not take a problem, or None."""
         n = problem.gram.shape[0]
-        if not traits(problem.loss).quadratic:
-            return "Eigen solves the squared loss only."
+        if (reason := not_least_squares_on_all("Eigen", problem)) is not None:
+            return reason
         if 16 * n * n > problem.gram.engine.budget:
             return f"Eigen needs {16 * n * n / 2**30:.3g} GiB, more than the budget."
         return None

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from mercer._checks import describe, is_number, refuse
+from mercer.functions import Centers
+from mercer.functions._points import as_points
 from mercer.gram import Gram
+from mercer.kernels._views import take
 
 WHO = "Problem"
 
@@ -36,6 +39,8 @@ class HalfSquare:
 class Problem:
     """minimise over f in H, b:  sum_i w_i loss(y_i, f(x_i) + b) + (lam / 2) ||f||^2.
 
+    With centres z_j, f = sum_j c_j k(., z_j): m numbers to find, of a problem restricted to the span of the sections.
+
     Parameters
     ----------
     gram : Gram
@@ -50,6 +55,8 @@ class Problem:
         w; a weight of 2 is a row repeated, a weight of 0 a row absent.
     intercept : bool
         Whether there is a b, free of penalty.
+    centers : Centers, positions of rows, or points; optional
+        Whose sections f is a combination of; None for all training points, which loses nothing.
     """
 
     gram: Gram
@@ -58,6 +65,7 @@ class Problem:
     penalty: HalfSquare = HalfSquare()
     weight: np.ndarray | None = None
     intercept: bool = False
+    centers: Any = None
 
     def __post_init__(self) -> None:
         """Check the parts against each other."""
@@ -74,6 +82,7 @@ class Problem:
             refuse(WHO, f"lam must be one number or {self.n_targets}, one a target", len(self.penalty.lam))
         object.__setattr__(self, "y", y)
         object.__setattr__(self, "weight", w)
+        object.__setattr__(self, "centers", None if self.centers is None else _centers(self.gram, self.centers))
 
     @property
     def n_targets(self) -> int:
@@ -94,3 +103,31 @@ class Problem:
     def lam(self) -> np.ndarray:
         """The penalty of each target, (t,)."""
         return np.broadcast_to(np.asarray(self.penalty.lam, dtype=np.float64), (self.n_targets,))
+
+    @property
+    def n_coefficients(self) -> int:
+        """How many coefficients f has for each target: one a centre, or one a training point."""
+        return len(self.y) if self.centers is None else len(self.centers)
+
+
+def _centers(K: Gram, given: Any) -> Centers:
+    """Return centres given as they are, as positions of rows, or as points."""
+    if isinstance(given, Centers):
+        found = given
+    elif np.ndim(given) == 1 and np.asarray(given).dtype.kind in "iu":
+        found = _of_rows(K, np.asarray(given))
+    else:
+        found = Centers(None, as_points(WHO, given, "centers"), "given")
+    if found.indices is None and K.kernel is None:
+        refuse(WHO, "centers of a Gram given as a matrix must be positions of rows", describe(given))
+    if len(found) == 0:
+        refuse(WHO, "there must be at least one centre", "none")
+    return found
+
+
+def _of_rows(K: Gram, indices: np.ndarray) -> Centers:
+    n = K.shape[0]
+    if indices.size and not (-n <= indices.min() and indices.max() < n):
+        refuse(WHO, f"positions of centers must lie in 0..{n - 1}", f"{indices.min()} to {indices.max()}")
+    indices = indices % n if indices.size else indices.astype(int)
+    return Centers(indices, None if K.kernel is None else take(K.points, indices), "given")

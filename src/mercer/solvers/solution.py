@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.functions import RKHSFunction
+from mercer.functions import Centers, RKHSFunction
 from mercer.solvers.certificate import Certificate
 
 
@@ -30,8 +30,8 @@ class Solution:
     ----------
     function : RKHSFunction or None
         f; None when the Gram was given as a matrix and has no kernel.
-    coefficients : array of shape (n,) or (n, t)
-        Those of f on the training points (zeros where f has no centre).
+    coefficients : array of shape (n,) or (n, t), with centres (m,) or (m, t)
+        Those of f on the training points, or on its centres.
     offset : array of shape (t,)
         b; zeros without an intercept.
     status : Status
@@ -42,6 +42,8 @@ class Solution:
         What was done: solver, steps, rank, seconds.
     state : dict
         What the next solve can start from.
+    centers : Centers or None
+        Those f is on, given with the problem or chosen by the solver; None for all training points.
     """
 
     function: RKHSFunction | None
@@ -51,6 +53,7 @@ class Solution:
     certificate: Certificate | None
     stats: dict[str, Any] = field(default_factory=dict)
     state: dict[str, Any] = field(default_factory=dict, repr=False)
+    centers: Centers | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from mercer._checks import refuse
 from mercer.functions import RKHSFunction
-from mercer.solvers._solver import Solver
-from mercer.solvers.certificate import Certificate, certify
+from mercer.solvers._solver import Answer, Solver
+from mercer.solvers.center_gradients import CenterGradients
+from mercer.solvers.certificate import Certificate
+from mercer.solvers.certificate import certify as prove
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.eigen import Eigen
@@ -26,7 +28,8 @@ EXACT_UP_TO = 8000  # rows: above, conjugate gradients need fewer flops than a f
 class Auto:
     """Choose the solver by a documented rule.
 
-    lam = 0: `Eigen`. Up to 8,000 rows that fit the memory: `Cholesky`. Else `ConjugateGradients`.
+    Centres: `CenterGradients`. lam = 0: `Eigen`. Up to 8,000 rows that fit the memory: `Cholesky`. Else
+    `ConjugateGradients`.
 
     Parameters
     ----------
@@ -41,6 +44,8 @@ class Auto:
 
     def choose(self, problem: Problem) -> Solver:
         """Return the solver that a problem gets."""
+        if problem.centers is not None:
+            return CenterGradients(1e-4 if self.tol is None else self.tol)
         if np.min(problem.lam) == 0:
             return Eigen()
         exact = Cholesky(1e-10 if self.tol is None else self.tol)
@@ -56,7 +61,7 @@ def solve(
     start: Solution | None = None,
     watch: Watcher | None = None,
     deadline: float | None = None,
-    certify_as: Literal["full", "none"] = "full",
+    certify: Literal["auto", "full", "none"] = "auto",
 ) -> Solution:
     """Solve a problem; never raises for want of convergence, but says how it ended.
 
@@ -72,8 +77,9 @@ def solve(
         Called with each `Step`; returning True stops.
     deadline : float, optional
         Seconds after which the best so far is returned.
-    certify_as : {"full", "none"}
-        Whether to spend one more pass over the kernel on the certificate.
+    certify : {"auto", "full", "none"}
+        Among which functions f is proved near optimal: ``"full"``, all; ``"auto"``, all while that takes fewer kernel
+        values than the solve did, else those on the centres (without centres, all). The certificate says which.
 
     Examples
     --------
@@ -94,15 +100,25 @@ def solve(
     begun = time.perf_counter()
     clock = Clock(type(chosen).__name__, deadline, watch)
     answer = chosen.run(problem, clock, {} if start is None else start.state)
+    if answer.centers is not None:
+        problem = replace(problem, centers=answer.centers)
     c, offset = answer.coefficients, answer.offset
     seconds = time.perf_counter() - begun
     stats = answer.stats | {"solver": type(chosen).__name__, "steps": answer.steps, "residual": answer.residual}
     stats["fit_seconds"] = seconds
     proof: Certificate | None = None
-    if certify_as == "full":
-        proof = certify(problem, c, offset)
+    if certify != "none":
+        proof = prove(problem, c, offset, full=certify == "full" or _cheap(problem, answer))
         stats["certificate_seconds"] = time.perf_counter() - begun - seconds
-    return Solution(_function(problem, c), _like(problem, c), offset, answer.status, proof, stats, answer.state)
+    return Solution(
+        _function(problem, c), _like(problem, c), offset, answer.status, proof, stats, answer.state, problem.centers
+    )
+
+
+def _cheap(problem: Problem, answer: Answer) -> bool:
+    """Whether the gap among all functions takes no more kernel values than the solve: half of K, in double."""
+    n = len(problem.y)
+    return problem.centers is None or n * n <= answer.stats.get("kernel_values", 0)
 
 
 def _like(problem: Problem, c: np.ndarray) -> np.ndarray:
@@ -110,5 +126,6 @@ def _like(problem: Problem, c: np.ndarray) -> np.ndarray:
 
 
 def _function(problem: Problem, c: np.ndarray) -> RKHSFunction | None:
-    K = problem.gram
-    return None if K.kernel is None else RKHSFunction(K.kernel, K.points, _like(problem, c))
+    K, centers = problem.gram, problem.centers
+    points = K.points if centers is None else centers.points
+    return None if K.kernel is None else RKHSFunction(K.kernel, points, _like(problem, c))
