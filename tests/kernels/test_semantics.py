@@ -153,7 +153,7 @@ def test_median_is_the_median_distance(rng):
     X = rng.standard_normal((30, 3))
     assert Gaussian("median").resolve(X) == Gaussian(float(np.median(pdist(X))))
     assert points.Laplace("median").resolve(X).scale == pytest.approx(np.median(pdist(X, "cityblock")))
-    with pytest.raises(ValueError, match=r"needs two rows that differ; got 3 equal row\(s\)\. Give a number"):
+    with pytest.raises(ValueError, match=r"needs two rows that differ; got 3 sample\(s\), all equal\. Give a number"):
         Gaussian("median").resolve(np.ones((3, 2)))
 
 

@@ -5,28 +5,29 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, check_is_fitted
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._checks import describe, is_number, refuse
+from mercer._checks import describe, refuse
 from mercer.estimators._door import (
     deadline_of,
     engine_of,
-    is_precomputed,
     one_of,
     points,
+    targets,
+    tol_of,
     training_gram,
-    warn_if_short,
-    watch_of,
+    values,
+    weights,
 )
-from mercer.kernels._views import n_rows
+from mercer.estimators._machine import Machine, warn_if_short, watched, with_callbacks
 from mercer.losses import Squared
 from mercer.solvers import Auto, Cholesky, ConjugateGradients, Eigen, HalfSquare, Problem, solve
 
 _DEFAULT_TOL = 1e-10
 
 
-class KernelRidge(RegressorMixin, BaseEstimator):
+class KernelRidge(RegressorMixin, Machine):
     """Kernel ridge regression, certified: min over f, b of sum_i w_i (y_i - f(x_i) - b)^2 / 2 + (alpha / 2) ||f||^2.
 
     The answer is f = sum_j c_j k(., x_j) with (K + alpha W^-1) c + b = y. Every fit ends with a certificate recomputed
@@ -37,10 +38,13 @@ class KernelRidge(RegressorMixin, BaseEstimator):
     ----------
     alpha : float or array of shape (t,)
         The penalty; one number, or one for each target. 0 is kernel least squares: the minimum-norm solution.
-    kernel : Kernel, str or "precomputed"
-        A kernel, or its scikit-learn name: "rbf", "linear", "poly", "laplacian", "chi2", "cosine".
+    kernel : Kernel, str, callable or "precomputed"
+        A kernel; its scikit-learn name: "rbf", "linear", "poly", "laplacian", "chi2", "cosine"; or a function of two
+        rows.
     gamma, degree, coef0
         Parameters of kernels given by name, as in scikit-learn.
+    kernel_params : dict, optional
+        Keyword arguments of a kernel given as a function.
     intercept : {"none", "free"}
         Whether there is a b, free of penalty.
     solver : {"auto", "cholesky", "cg", "eigen"}
@@ -93,6 +97,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         gamma: Any = None,
         degree: int = 3,
         coef0: float = 1.0,
+        kernel_params: Any = None,
         intercept: str = "none",
         solver: str = "auto",
         tol: float | None = None,
@@ -107,6 +112,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.kernel_params = kernel_params
         self.intercept = intercept
         self.solver = solver
         self.tol = tol
@@ -116,6 +122,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit f and b; returns self.
 
@@ -129,19 +136,20 @@ class KernelRidge(RegressorMixin, BaseEstimator):
             A weight of 2 is a row repeated, a weight of 0 a row absent.
         """
         X = points(self, X, reset=True)
-        y = self._targets(X, y)
-        weight = None if sample_weight is None else _weights(sample_weight, X)
-        problem = Problem(
-            training_gram(self, X, engine_of(self)), y, Squared(), HalfSquare(self._lam(y)), weight,
-            one_of(self, "intercept", {"none": False, "free": True}),
-        )  # fmt: skip  # in the order of the record
-        self.solution_ = solve(problem, self._solver(), deadline=deadline_of(self), watch=watch_of(self))
-        self.dual_coef_ = self.solution_.coefficients
-        self.intercept_ = self.solution_.offset if y.ndim == 2 else float(self.solution_.offset[0])
-        self.X_fit_ = X
-        self.function_ = self.solution_.function
-        self.certificate_ = self.solution_.certificate
-        self.solver_ = self.solution_.stats["solver"]
+        y = targets(self, X, y)
+        w = weights(self, X, sample_weight)
+        with watched(self, X, y, w) as watch:
+            problem = Problem(
+                training_gram(self, X, engine_of(self), w), y, Squared(), HalfSquare(self._lam(y)), w,
+                one_of(self, "intercept", {"none": False, "free": True}),
+            )  # fmt: skip  # in the order of the record
+            self.solution_ = solve(problem, self._solver(), deadline=deadline_of(self), watch=watch)
+            self.dual_coef_ = self.solution_.coefficients
+            self.intercept_ = self.solution_.offset if y.ndim == 2 else float(self.solution_.offset[0])
+            self.X_fit_ = X
+            self.function_ = self.solution_.function
+            self.certificate_ = self.solution_.certificate
+            self.solver_ = self.solution_.stats["solver"]
         warn_if_short(self, self.solution_, _DEFAULT_TOL if self.tol is None else self.tol)
         return self
 
@@ -149,31 +157,20 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         """Return f(X) + b, of shape (m,) or (m, t), in double precision. Cost: m n kernel values, never stored."""
         check_is_fitted(self)
         X = points(self, X, reset=False)
-        values = X @ self.dual_coef_ if self.function_ is None else self.function_(X)
-        return np.asarray(values) + self.intercept_
-
-    def _targets(self, X: Any, y: Any) -> np.ndarray:
-        if y is None:
-            # scikit-learn asks for this wording
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        if y.ndim > 2:
-            refuse(type(self).__name__, "y must have one or two dimensions", f"{y.ndim}")
-        check_consistent_length(_Counted(n_rows(X)), y)
-        return y
+        f = X @ self.dual_coef_ if self.function_ is None else values(self, self.function_, X)
+        return np.asarray(f) + self.intercept_
 
     def _lam(self, y: np.ndarray) -> float | tuple[float, ...]:
-        values = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)) if _numeric(self.alpha) else None
+        given = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)) if _numeric(self.alpha) else None
         count = 1 if y.ndim == 1 else y.shape[1]
-        if values is None or values.ndim != 1 or len(values) not in (1, count) or not (values >= 0).all():
+        fine = given is not None and given.ndim == 1 and len(given) in (1, count)
+        if given is None or not fine or not (np.isfinite(given) & (given >= 0)).all():
             wanted = f"'alpha' must be a number >= 0, or {count} of them, one a target"
             refuse(type(self).__name__, wanted, describe(self.alpha))
-        return float(values[0]) if len(values) == 1 else tuple(values.tolist())
+        return float(given[0]) if len(given) == 1 else tuple(given.tolist())
 
     def _solver(self) -> Any:
-        who, tol = type(self).__name__, self.tol
-        if tol is not None and not (is_number(tol) and tol > 0):
-            refuse(who, "'tol' must be a positive number or None", describe(tol))
+        tol = tol_of(self)
         exact, seed = _DEFAULT_TOL if tol is None else tol, self.random_state
         choices = {
             "auto": Auto(tol, seed),
@@ -185,25 +182,9 @@ class KernelRidge(RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self)
         tags.target_tags.multi_output = True
         return tags
 
 
-class _Counted:
-    """Something with a length, for scikit-learn's check."""
-
-    def __init__(self, n: int) -> None:
-        self.shape = (n,)
-
-    def __len__(self) -> int:
-        return int(self.shape[0])
-
-
 def _numeric(alpha: Any) -> bool:
     return np.asarray(alpha).dtype.kind in "fiu"
-
-
-def _weights(sample_weight: Any, X: Any) -> np.ndarray:
-    return np.asarray(_check_sample_weight(sample_weight, np.empty((n_rows(X), 1)), dtype=np.float64))

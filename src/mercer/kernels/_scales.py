@@ -69,5 +69,5 @@ def _median_distance(who: str, X: Any, metric: str) -> float:
     distances = pdist(sample / size, metric)
     positive = distances[distances > 0]
     if not positive.size:
-        refuse(who, "scale='median' needs two rows that differ", f"{X.shape[0]} equal row(s)", "Give a number.")
+        refuse(who, "scale='median' needs two rows that differ", f"{X.shape[0]} sample(s), all equal", "Give a number.")
     return size * float(np.median(positive))
