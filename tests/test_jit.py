@@ -1,6 +1,7 @@
 """What rules are compiled to: exponentials that vectorise, rules picked by type. The oracle is NumPy in long double."""
 
 import inspect
+import re
 from typing import NamedTuple
 
 import numba
@@ -142,3 +143,10 @@ def test_attach_keeps_the_names_of_the_stub():
 
 def test_compiled_passes_release_the_interpreter():
     assert lines.targetoptions["nogil"]
+
+
+def test_compiled_passes_and_their_rules_may_use_the_widest_vectors():
+    lines(Twice(Straight(np.float32(1.5))), np.ones(4, np.float32), np.empty(4, np.float32))
+    text = next(iter(lines.inspect_llvm().values()))
+    group = re.search(r"^define .*lines.*\) \w+ #(\d+) \{$", text, re.MULTILINE)
+    assert re.search(rf'^attributes #{group[1]} = .*"prefer-vector-width"="512"', text, re.MULTILINE)

@@ -14,6 +14,10 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
+from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic, overload
 
 import mercer._rules as _rules
@@ -24,9 +28,41 @@ STRICT = {"contract", "nnan", "ninf", "nsz", "arcp"}  # no reassoc: it would und
 SUMS = STRICT | {"reassoc"}  # lets a running sum become vector lanes
 
 
+class _WideLower(Lower):
+    """Lets a function use the widest vectors there are.
+
+    On machines with 512-bit vectors LLVM keeps to 256 bits unless told otherwise, for code that meets a vector now and
+    then; loops over tiles do little else, and gain up to 1.4.
+    """
+
+    def pre_lower(self) -> None:
+        super().pre_lower()
+        # llvmlite prints any text here, though its own ``add`` knows attributes of one word only
+        set.add(self.function.attributes, '"prefer-vector-width"="512"')
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _WideLowering(NativeLowering):
+    _name = "mercer_wide_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        return _WideLower
+
+
+class _Wide(CompilerBase):
+    """Numba's compiler, with `_WideLower` in place of its own."""
+
+    def define_pipelines(self) -> list[Any]:
+        plan = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        plan.passes = [(_WideLowering if step is NativeLowering else step, text) for step, text in plan.passes]
+        return [plan]
+
+
 def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a pass over tiles: no interpreter lock, running sums in vector lanes, kept on disk."""
-    dispatcher = numba.njit(nogil=True, fastmath=SUMS, error_model="numpy", boundscheck=False)(fn)
+    options: dict[str, Any] = {"nogil": True, "fastmath": SUMS, "error_model": "numpy", "boundscheck": False}
+    dispatcher = numba.njit(**options, pipeline_class=_Wide)(fn)
     if hasattr(dispatcher, "_cache"):  # not so when Numba is switched off
         dispatcher._cache = Store(fn)
     return dispatcher
@@ -52,7 +88,9 @@ def _bare(rule: Callable[..., Any] | None) -> Callable[..., Any] | None:
     return rule and FunctionType(rule.__code__, rule.__globals__, rule.__name__, rule.__defaults__, rule.__closure__)
 
 
-_RULE_OPTIONS: dict[str, Any] = {"fastmath": STRICT, "error_model": "numpy", "forceinline": True}
+_RULE_OPTIONS: dict[str, Any] = {
+    "fastmath": STRICT, "error_model": "numpy", "forceinline": True, "pipeline_class": _Wide,
+}  # fmt: skip  # one line of options
 
 
 @overload(_rules.where, jit_options=_RULE_OPTIONS)
