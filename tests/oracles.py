@@ -203,3 +203,23 @@ def relative_error(got, wanted):
     """The largest |got - wanted| over the largest |wanted|."""
     got, wanted = np.asarray(got, dtype=np.float64), np.asarray(wanted, dtype=np.float64)
     return float(np.max(np.abs(got - wanted), initial=0.0) / max(np.max(np.abs(wanted), initial=0.0), 1e-300))
+
+
+# -------------------------------------------------------------------------------------------------- quadratic problems
+
+
+def box_quadratic(Q, p, lower, upper, group=None, totals=()):
+    """minimise c'Qc / 2 + p'c in a box, the sum of c over each group as given: an interior point method."""
+    import cvxpy
+
+    eigenvalues, vectors = np.linalg.eigh(Q)
+    root = (vectors * np.sqrt(np.maximum(eigenvalues, 0))).T
+    c = cvxpy.Variable(len(p))
+    limits = [c >= lower]
+    finite = np.isfinite(upper)
+    if finite.any():
+        limits.append(c[finite] <= upper[finite])
+    limits += [cvxpy.sum(c[group == g]) == total for g, total in enumerate(totals)]
+    problem = cvxpy.Problem(cvxpy.Minimize(0.5 * cvxpy.sum_squares(root @ c) + p @ c), limits)
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    return c.value, problem.value

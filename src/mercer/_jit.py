@@ -105,6 +105,39 @@ def _const(value, like):  # type: ignore[no-untyped-def]  # as above
     return lambda value, like: np.float64(value)
 
 
+# ---------------------------------------------------------------- running minima that vectorise
+#
+# A minimum becomes vector lanes only where the *select* carries fast-math flags, which Numba does not give it.
+
+
+def _select(sign: str) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        chosen = builder.fcmp_ordered(sign, args[0], args[1], flags=("fast",))
+        return builder.select(chosen, args[0], args[1], flags=("fast",))
+
+    return generate
+
+
+@intrinsic
+def _fast_smaller(typingctx: Any, a: Any, b: Any) -> Any:
+    return a(a, b), _select("<")
+
+
+@intrinsic
+def _fast_larger(typingctx: Any, a: Any, b: Any) -> Any:
+    return a(a, b), _select(">")
+
+
+@overload(_rules.smaller, jit_options=_RULE_OPTIONS)
+def _smaller(a, b):  # type: ignore[no-untyped-def]  # as above
+    return lambda a, b: _fast_smaller(a, b)
+
+
+@overload(_rules.larger, jit_options=_RULE_OPTIONS)
+def _larger(a, b):  # type: ignore[no-untyped-def]  # as above
+    return lambda a, b: _fast_larger(a, b)
+
+
 # ---------------------------------------------------------------- an exp that vectorises
 #
 # -x = n ln 2 + r with |r| <= ln(2) / 2, ln 2 in two parts. Adding a large constant rounds x log2(e) to n and leaves

@@ -85,6 +85,16 @@ def const(value: float, like: Any) -> Any:
     return value
 
 
+def smaller(a: Any, b: Any) -> Any:
+    """Return the smaller of two numbers; compiled, a running minimum of these vectorises."""
+    return np.minimum(a, b)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """Return the larger of two numbers; compiled, a running maximum of these vectorises."""
+    return np.maximum(a, b)
+
+
 def cast(p: Any, dtype: Any) -> Any:
     """Return parameters (nested NamedTuples of numbers) with every number in ``dtype``."""
     if isinstance(p, tuple):

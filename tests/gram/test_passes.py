@@ -8,7 +8,7 @@ from mercer import Engine, gram
 from mercer.gram import _make, smallest
 from mercer.gram._distances import distances, distances_sparse, fill_sparse
 from mercer.gram._packed import WIDTH, padded
-from mercer.gram._passes import Lone, Mirrored, Product, Side, Two, Values, fill, sweep
+from mercer.gram._passes import Kept, Lone, Mirrored, Product, Side, Transposed, Two, Values, fill, sweep
 from mercer.gram._ranks import keep_smallest
 from mercer.kernels import Gaussian, Linear
 from mercer.kernels._form import ExpMinus, Identity, Scale, Sum
@@ -165,3 +165,17 @@ def test_a_whole_gram(precision, d, rng, monkeypatch):
     assert_entries(K.block([5, 1, 2]), expected[[5, 1, 2]], engine.dtype)
     assert_product(K @ v, expected, v, engine.dtype, condition=d)
     assert np.array_equal(smallest(K, 1).indices[:, 0], expected.argmin(axis=1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_transposed_product_and_kept_rows(dtype, rng):
+    n, m = 7, 300
+    X, Y, v = points(rng, n, 3, dtype), points(rng, m, 3, dtype), rng.standard_normal(n).astype(dtype)
+    K, part = oracles.squared_distance(X, Y), np.empty(WIDTH, dtype)
+    out, kept, held = np.zeros(m), np.zeros(m), np.zeros(8 * 320, dtype)
+    swept(Transposed(v, out, part, 0, 0), n, m, X=X, Y=Y, step=4)
+    places = np.arange(n)[::-1] * 320
+    swept(Kept(v, kept, part, 0, 0, held, places), n, m, X=X, Y=Y, step=4)
+    assert_product(out, K.T, v.astype(np.float64), dtype, condition=16)
+    assert_product(kept, K.T, v.astype(np.float64), dtype, condition=16)
+    assert_entries(held.reshape(8, 320)[:n][::-1][:, :m], K, dtype)

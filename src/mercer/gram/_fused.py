@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._rules import cast
 from mercer.gram._packed import WIDTH, DensePoints, Index, Points, SparsePoints
-from mercer.gram._sources import Buffers, Source
+from mercer.gram._sources import Buffers, Held, Source
 from mercer.kernels._statistics import Dot, Squares, Statistic
 
 DIRECT_UP_TO = 32  # coordinates: above, a matrix product with repaired cancellation is faster than differences
@@ -103,6 +103,26 @@ class FusedSource(Source):
 
         part = buffers.get("mirror", max(self.tile_shape()[1], WIDTH), self.tile_dtype)
         self._each_tile(Mirrored(v, out, part), i0, i1, j0, j1, i0 == j0, buffers)
+
+    def transposed(
+        self,
+        i0: int,
+        i1: int,
+        j0: int,
+        j1: int,
+        v: np.ndarray,
+        out: np.ndarray,
+        buffers: Buffers,
+        held: Held | None = None,
+    ) -> None:
+        from mercer.gram._passes import Kept, Transposed
+
+        part = buffers.get("mirror", max(self.tile_shape()[1], WIDTH), self.tile_dtype)
+        v = v.astype(self.tile_dtype, copy=False)
+        sink: Any = Transposed(v, out, part, i0, j0)
+        if held is not None:
+            sink = Kept(v, out, part, i0, j0, held.numbers, held.places)
+        self._each_tile(sink, i0, i1, j0, j1, False, buffers)
 
     def _each_tile(self, sink: Any, i0: int, i1: int, j0: int, j1: int, upper: bool, buffers: Buffers) -> None:
         """Give every tile of the block (the upper ones only, if asked) to a sink."""

@@ -40,6 +40,8 @@ class DenseSource(Source):
             out[j:j1] += K.T @ v[i:a]
 
     def take(self, rows: Index | None, columns: Index | None) -> Source:
+        if isinstance(rows, np.ndarray) and isinstance(columns, np.ndarray):
+            return DenseSource(self.K[np.ix_(rows, columns)], self.dtype, symmetric=False)
         K = self.K if rows is None else self.K[rows]
         return DenseSource(K if columns is None else K[:, columns], self.dtype, symmetric=False)
 

@@ -137,6 +137,28 @@ class Mirrored(NamedTuple):
     part: Any
 
 
+class Transposed(NamedTuple):
+    """out += K' v, for one column; out is float64. The first entries stand for (row0, column0)."""
+
+    v: Any
+    out: Any
+    part: Any
+    row0: Any
+    column0: Any
+
+
+class Kept(NamedTuple):
+    """As `Transposed`, and row r is written to ``held`` from ``places[r - row0]`` on."""
+
+    v: Any
+    out: Any
+    part: Any
+    row0: Any
+    column0: Any
+    held: Any
+    places: Any
+
+
 class Values(NamedTuple):
     """Write the values of the tile to a flat array, rows ``stride`` apart, (row0, column0) its first entry."""
 
@@ -228,6 +250,56 @@ def _(sink: Any, count: Any, rule: Any, S: Any, T: Any, stride: Any, i: Any, h: 
         sink.out[i + r] += e0
     for cc in range(w):
         sink.out[j + cc] += part[cc]
+
+
+@consume.rule(Transposed)
+def _(sink: Any, count: Any, rule: Any, S: Any, T: Any, stride: Any, i: Any, h: Any, j: Any, w: Any) -> None:
+    part, u = sink.part, sink.v[i - sink.row0 : i - sink.row0 + h]
+    zero = S.dtype.type(0)
+    for cc in range(w):
+        part[cc] = zero
+    full = h - h % 4
+    for r in range(0, full, 4):
+        q0 = _U(r) * _U(stride)
+        q1 = q0 + _U(stride)
+        q2 = q1 + _U(stride)
+        q3 = q2 + _U(stride)
+        u0, u1, u2, u3 = u[r], u[r + 1], u[r + 2], u[r + 3]
+        for cc in range(w):
+            c = _U(cc)
+            k0 = profile(rule, S[q0 + c], other(count, S[q0 + c], T[q0 + c]))
+            k1 = profile(rule, S[q1 + c], other(count, S[q1 + c], T[q1 + c]))
+            k2 = profile(rule, S[q2 + c], other(count, S[q2 + c], T[q2 + c]))
+            k3 = profile(rule, S[q3 + c], other(count, S[q3 + c], T[q3 + c]))
+            part[cc] = part[cc] + ((k0 * u0 + k1 * u1) + (k2 * u2 + k3 * u3))
+    for r in range(full, h):
+        q0 = _U(r) * _U(stride)
+        for cc in range(w):
+            c = _U(cc)
+            part[cc] = part[cc] + profile(rule, S[q0 + c], other(count, S[q0 + c], T[q0 + c])) * u[r]
+    o = j - sink.column0
+    for cc in range(w):
+        sink.out[o + cc] += part[cc]
+
+
+@consume.rule(Kept)
+def _(sink: Any, count: Any, rule: Any, S: Any, T: Any, stride: Any, i: Any, h: Any, j: Any, w: Any) -> None:
+    part, held = sink.part, sink.held
+    zero = S.dtype.type(0)
+    o = j - sink.column0
+    for cc in range(w):
+        part[cc] = zero
+    for r in range(h):
+        q0 = _U(r) * _U(stride)
+        u = sink.v[i - sink.row0 + r]
+        row = held[sink.places[i - sink.row0 + r] + o : sink.places[i - sink.row0 + r] + o + w]
+        for cc in range(w):
+            c = _U(cc)
+            k = profile(rule, S[q0 + c], other(count, S[q0 + c], T[q0 + c]))
+            row[cc] = k
+            part[cc] = part[cc] + k * u
+    for cc in range(w):
+        sink.out[o + cc] += part[cc]
 
 
 @consume.rule(Values)

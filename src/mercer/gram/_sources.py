@@ -33,6 +33,14 @@ class Buffers:
         return self.get(name, h * w, dtype)[: h * w].reshape(h, w)
 
 
+@dataclass(frozen=True)
+class Held:
+    """Where rows are kept: in a flat array, row r of a block from ``places[r]`` on."""
+
+    numbers: np.ndarray
+    places: np.ndarray
+
+
 class Source(ABC):
     """The values k(x_i, y_j) of a form on given rows and columns."""
 
@@ -91,6 +99,29 @@ class Source(ABC):
                 out[i:a] += K @ v[j:b]
                 if i != j:
                     out[j:b] += K.T @ v[i:a]
+
+    def transposed(
+        self,
+        i0: int,
+        i1: int,
+        j0: int,
+        j1: int,
+        v: np.ndarray,
+        out: np.ndarray,
+        buffers: Buffers,
+        held: Held | None = None,
+    ) -> None:
+        """Add the transpose of a block times v (for its rows) to out (for its columns, float64); keep rows if asked."""
+        h, w = self.tile_shape()
+        for i in range(i0, i1, h):
+            for j in range(j0, j1, w):
+                a, b = min(i + h, i1), min(j + w, j1)
+                K = buffers.tile("dot", a - i, b - j, self.tile_dtype)
+                self.values(i, a, j, b, K, buffers)
+                out[j - j0 : b - j0] += v[i - i0 : a - i0] @ K
+                if held is not None:
+                    for r in range(i, a):
+                        held.numbers[held.places[r - i0] + j - j0 : held.places[r - i0] + b - j0] = K[r - i]
 
 
 class MixedSource(Source):

@@ -1,0 +1,229 @@
+"""Solving boxes: against an interior point method, row by row, and where data are unkind."""
+
+import numpy as np
+import pytest
+
+from mercer.gram import _make, from_matrix, gram
+from mercer.kernels import Gaussian, Linear
+from mercer.solvers.dual import _front, solve_box, solve_boxes
+from mercer.solvers.solution import Status
+from mercer.solvers.watch import Clock
+from tests import oracles
+from tests.solvers.dual.problems import (
+    KINDS,
+    assert_feasible,
+    boxed,
+    c_svc,
+    data,
+    dense,
+    gaussian,
+    kinds,
+    objective,
+    violation,
+)  # fmt: skip  # one import
+
+
+@pytest.fixture
+def tight(monkeypatch):
+    """Working sets far smaller than the problems."""
+    monkeypatch.setattr(_front, "LEAST_SET", 64)
+    monkeypatch.setattr(_front, "MOST_SET", 128)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_objective_of_an_interior_point_method(kind, seed):
+    X, y, t = data(np.random.default_rng(seed), 40)
+    problem = kinds(gaussian(X), X, y, t)[kind]
+    found = solve_box(problem, tol=1e-9)
+    assert found.status is Status.CONVERGED
+    assert_feasible(problem, found.c)
+    _, best = oracles.box_quadratic(
+        dense(problem), problem.linear, problem.lower, problem.upper, problem.group, problem.totals
+    )
+    assert objective(problem, found.c) <= best + 1e-7 * abs(best) + 1e-10
+    assert violation(problem, found.c) <= 1e-8
+    np.testing.assert_allclose(found.gradient, dense(problem) @ found.c + problem.linear, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_levels_are_the_gradients_of_free_variables(kind, rng):
+    X, y, t = data(rng, 60)
+    problem = kinds(gaussian(X), X, y, t)[kind]
+    found = solve_box(problem, tol=1e-8)
+    assert len(found.levels) == len(problem.totals)
+    free = (found.c > problem.lower) & (found.c < problem.upper)
+    level = found.levels[problem.group[free]] if len(problem.totals) else 0.0
+    np.testing.assert_allclose(found.gradient[free], level, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.usefixtures("tight")
+def test_working_sets_smaller_than_the_problem(kind, rng, monkeypatch):
+    monkeypatch.setattr(_make, "SMALL", 0)  # float32 tiles
+    X, y, t = data(rng, 600)
+    problem = kinds(gaussian(X), X, y, t, C=5.0)[kind]
+    exact = kinds(gaussian(X, precision="double"), X, y, t, C=5.0)[kind]
+    found = solve_box(problem, tol=1e-3)
+    assert found.status is Status.CONVERGED
+    assert_feasible(problem, found.c)
+    assert violation(exact, found.c) <= 1.1e-3
+    better = solve_box(exact, tol=1e-6)
+    lowest = objective(exact, better.c)
+    assert objective(exact, found.c) <= lowest + 2e-3 * max(abs(lowest), 1.0)
+
+
+@pytest.mark.parametrize("C", [10.0, 100.0, 1e6])
+@pytest.mark.usefixtures("tight")
+def test_large_costs_converge(C, rng):
+    X, y, _ = data(rng, 300)
+    problem = c_svc(gaussian(X, precision="double"), y, C)
+    found = solve_box(problem, tol=1e-3)
+    assert found.status is Status.CONVERGED
+    assert violation(problem, found.c) <= 1.01e-3
+
+
+def test_float32_rows_are_corrected(rng, monkeypatch):
+    monkeypatch.setattr(_make, "SMALL", 0)
+    X, y, _ = data(rng, 400)
+    exact = c_svc(gaussian(X, precision="double"), y, 1000.0)
+    found = solve_box(c_svc(gaussian(X), y, 1000.0), tol=1e-3)
+    assert found.status is Status.CONVERGED
+    assert violation(exact, found.c) <= 1.5e-3
+
+
+def test_a_start_is_used_and_made_feasible(rng):
+    X, y, _ = data(rng, 200)
+    problem = c_svc(gaussian(X), y)
+    cold = solve_box(problem, tol=1e-6)
+    warm = solve_box(problem, tol=1e-6, start=cold.c)
+    assert warm.steps == 0
+    np.testing.assert_allclose(warm.c, cold.c, atol=1e-12)
+    wild = solve_box(problem, tol=1e-6, start=rng.standard_normal(200) * 10)
+    assert_feasible(problem, wild.c)
+    assert objective(problem, wild.c) == pytest.approx(objective(problem, cold.c), rel=1e-6)
+
+
+def test_several_problems_on_one_gram(rng):
+    X, y, _ = data(rng, 240)
+    K, label = gaussian(X), rng.integers(3, size=240)
+    pairs = [(a, b) for a in range(3) for b in range(a + 1, 3)]
+    rows = [np.flatnonzero((label == a) | (label == b)) for a, b in pairs]
+    problems = [c_svc(K, np.where(label[r] == a, 1.0, -1.0), rows=r) for r, (a, _) in zip(rows, pairs, strict=True)]
+    problems.append(c_svc(K, y))  # and one about all of them
+    together = solve_boxes(problems, tol=1e-7)
+    for problem, found in zip(problems, together, strict=True):
+        alone = solve_box(problem, tol=1e-7)
+        assert objective(problem, found.c) == pytest.approx(objective(problem, alone.c), rel=1e-7)
+        assert_feasible(problem, found.c)
+    assert solve_boxes([]) == []
+
+
+def test_problems_must_share_their_gram(rng):
+    X, y, _ = data(rng, 10)
+    with pytest.raises(ValueError, match="share one Gram"):
+        solve_boxes([c_svc(gaussian(X), y), c_svc(gaussian(X), y)])
+
+
+def test_impossible_sums_and_boxes_are_refused(rng):
+    X, _, _ = data(rng, 10)
+    K, rows, one = gaussian(X), np.arange(10), np.ones(10)
+    with pytest.raises(ValueError, match="attainable"):
+        solve_box(boxed(K, rows, -one, 0 * one, one, [11.0]))
+    with pytest.raises(ValueError, match="must not exceed"):
+        solve_box(boxed(K, rows, -one, one, 0 * one))
+
+
+def test_steps_a_deadline_and_a_watcher_end_it_with_the_best_so_far(rng):
+    X, y, _ = data(rng, 300)
+    problem = c_svc(gaussian(X, precision="double"), y, 100.0)
+    few = solve_box(problem, tol=1e-9, max_steps=50)
+    assert few.status is Status.MAX_STEPS
+    assert few.steps <= 50
+    assert_feasible(problem, few.c)
+    assert objective(problem, few.c) < 0
+    late = solve_box(problem, tol=1e-9, clock=Clock("test", deadline=0.0))
+    assert late.status is Status.DEADLINE
+    seen = []
+    watched = solve_box(problem, tol=1e-9, clock=Clock("test", watch=lambda step: seen.append(step) or len(seen) > 2))
+    assert watched.status is Status.INTERRUPTED
+    assert_feasible(problem, watched.c)
+
+
+def test_ctrl_c_keeps_the_best_so_far(rng):
+    X, y, _ = data(rng, 300)
+    problem = c_svc(gaussian(X, precision="double"), y, 100.0)
+
+    def interrupt(step):
+        if step.number == 1:
+            raise KeyboardInterrupt
+
+    found = solve_box(problem, tol=1e-9, clock=Clock("test", watch=interrupt))
+    assert found.status is Status.INTERRUPTED
+    assert_feasible(problem, found.c)
+
+
+@pytest.mark.usefixtures("tight")
+def test_the_objective_decreases_from_round_to_round(rng):
+    X, y, _ = data(rng, 400)
+    problem = c_svc(gaussian(X, precision="double"), y, 50.0)
+    values = []
+    for rounds in range(8):
+        clock = Clock("test", watch=lambda step, rounds=rounds: step.number >= rounds)
+        values.append(objective(problem, solve_box(problem, tol=1e-6, clock=clock).c))
+    assert (np.diff(values) <= 1e-9).all()
+
+
+UNKIND = {
+    "duplicates of both classes": lambda X: np.repeat(X[: len(X) // 4], 4, axis=0),
+    "one point only": lambda X: np.ones_like(X),
+    "a constant column": lambda X: np.column_stack([X, np.full(len(X), 7.0)]),
+    "columns in 1e8": lambda X: X * [1e8, 1.0, 1e4],
+    "tiny": lambda X: X * 1e-9,
+}
+
+
+@pytest.mark.parametrize("name", UNKIND)
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0)], ids=["linear", "gaussian"])
+def test_unkind_data_never_hang(name, kernel, rng):
+    X, y, _ = data(rng, 120)
+    problem = c_svc(gram(kernel, UNKIND[name](X)), y, 10.0)
+    found = solve_box(problem, max_steps=10**6)
+    assert found.status is Status.CONVERGED or name == "columns in 1e8"
+    assert_feasible(problem, found.c)
+    assert objective(problem, found.c) <= 0
+
+
+def test_a_matrix_that_is_not_positive_semidefinite(rng):
+    _, y, _ = data(rng, 80)
+    A = rng.standard_normal((80, 80))
+    problem = c_svc(from_matrix(A + A.T), y, 3.0)
+    found = solve_box(problem, clock=Clock("test", deadline=20.0))
+    assert found.status in (Status.CONVERGED, Status.STALLED)
+    assert_feasible(problem, found.c)
+    assert objective(problem, found.c) < 0
+
+
+def test_classes_that_no_plane_separates_have_no_hard_margin(rng):
+    X, y, _ = data(rng, 60)
+    problem = c_svc(gram(Linear(), X), y, np.inf)
+    found = solve_box(problem, max_steps=10**5)
+    assert found.status in (Status.STALLED, Status.MAX_STEPS)
+    assert_feasible(problem, found.c)
+
+
+def test_threads_do_not_change_a_bit(rng, monkeypatch):
+    monkeypatch.setattr(_make, "SMALL", 0)
+    X, y, _ = data(rng, 700)
+    one, two = (solve_box(c_svc(gaussian(X, threads=k), y, 5.0)) for k in (1, 2))
+    np.testing.assert_array_equal(one.c, two.c)
+    np.testing.assert_array_equal(one.gradient, two.gradient)
+
+
+def test_bounds_without_width_stay(rng):
+    X, y, _ = data(rng, 50)
+    weight = np.where(np.arange(50) < 10, 0.0, 1.0)
+    found = solve_box(c_svc(gaussian(X), y, weight=weight), tol=1e-8)
+    left = solve_box(c_svc(gaussian(X[10:]), y[10:]), tol=1e-8)
+    np.testing.assert_array_equal(found.c[:10], 0)
+    np.testing.assert_allclose(found.c[10:], left.c, atol=1e-6)
