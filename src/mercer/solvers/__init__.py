@@ -6,6 +6,7 @@ from mercer.solvers.certificate import Certificate, certify
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.eigen import Eigen
+from mercer.solvers.newton import Newton
 from mercer.solvers.problem import HalfSquare, Problem
 from mercer.solvers.solution import Solution, Status
 from mercer.solvers.solve import Auto, solve
@@ -19,6 +20,7 @@ __all__ = [
     "ConjugateGradients",
     "Eigen",
     "HalfSquare",
+    "Newton",
     "Problem",
     "Progress",
     "Solution",

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._checks import refuse
 from mercer.functions import RKHSFunction
+from mercer.losses import traits
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers.center_gradients import CenterGradients
 from mercer.solvers.certificate import Certificate
@@ -17,6 +18,7 @@ from mercer.solvers.certificate import certify as prove
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.eigen import Eigen
+from mercer.solvers.newton import Newton
 from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Solution
 from mercer.solvers.watch import Clock, Watcher
@@ -28,13 +30,14 @@ EXACT_UP_TO = 8000  # rows: above, conjugate gradients need fewer flops than a f
 class Auto:
     """Choose the solver by a documented rule.
 
-    Centres: `CenterGradients`. lam = 0: `Eigen`. Up to 8,000 rows that fit the memory: `Cholesky`. Else
-    `ConjugateGradients`.
+    Of the squared loss: with centres `CenterGradients`; lam = 0: `Eigen`; up to 8,000 rows that fit the memory:
+    `Cholesky`; else `ConjugateGradients`. Other losses without jumps in their slope: `Newton`.
 
     Parameters
     ----------
     tol : float, optional
-        Largest relative residual; None is 1e-10 for the exact solver and 1e-3 for conjugate gradients.
+        Largest relative residual, or for losses other than the squared one relative gap; None is 1e-10 for the exact
+        solver, 1e-3 for conjugate gradients and 1e-6 for Newton steps.
     random_state : int, Generator or None
         For solvers that draw.
     """
@@ -44,6 +47,8 @@ class Auto:
 
     def choose(self, problem: Problem) -> Solver:
         """Return the solver that a problem gets."""
+        if not traits(problem.loss).quadratic:
+            return Newton(1e-6 if self.tol is None else self.tol, random_state=self.random_state)
         if problem.centers is not None:
             return CenterGradients(1e-4 if self.tol is None else self.tol)
         if np.min(problem.lam) == 0:
