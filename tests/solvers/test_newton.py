@@ -1,12 +1,14 @@
 """Newton against cvxpy with Clarabel, every smooth loss; laws of weights, columns, starts; hard cases end well."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from mercer import Engine, gram, losses
 from mercer.gram import from_matrix
 from mercer.kernels import Gaussian, Linear
-from mercer.solvers import Auto, HalfSquare, Newton, Problem, Status, solve
+from mercer.solvers import Auto, CenterNewton, HalfSquare, Newton, Problem, Status, certify, solve
 from tests.solvers.convex import optimum
 
 SMOOTH = [
@@ -25,6 +27,7 @@ SMOOTH = [
     losses.SmoothedHinge(0.5),
     losses.ModifiedHuber(),
 ]
+SOME = [losses.Logistic(), losses.Poisson(), losses.Huber(0.4), losses.SquaredHinge()]
 DOUBLE = Engine(precision="double")
 COUNTS, AMOUNTS = (losses.Poisson, losses.Tweedie), (losses.Gamma,)
 
@@ -187,3 +190,35 @@ def test_refusals_say_why(problem, reason):
     X, y = data(losses.Logistic())
     with pytest.raises(ValueError, match=reason):
         solve(problem(gram(Gaussian(2.0), X), y), Newton())
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", [*SOME, losses.Gamma()], ids=repr)
+def test_on_all_rows_as_centres_it_is_newton(loss, intercept):
+    X, y = data(loss, n=40)
+    w = np.random.default_rng(1).integers(0, 3, 40).astype(float)
+    K = gram(Gaussian(2.0), X)
+    short = Problem(K, y, loss, HalfSquare(0.2), w, intercept, centers=np.arange(40))
+    found = solve(short, CenterNewton(1e-11))
+    full = solve(Problem(K, y, loss, HalfSquare(0.2), w, intercept), Newton(1e-11))
+    assert found.certificate.primal[0] == pytest.approx(full.certificate.primal[0], rel=1e-8)
+    assert certify(short, found.coefficients, found.offset, full=False).relative_gap < 1e-7
+
+
+@pytest.mark.parametrize("given", ["positions", "points"])
+def test_on_centres_the_gap_is_proved_among_their_functions(given):
+    X, y = data(losses.Logistic(), n=800)
+    centers = np.arange(0, 800, 20)
+    problem = Problem(
+        gram(Gaussian(2.0), X), y, losses.Logistic(), HalfSquare(0.1), intercept=True,
+        centers=centers if given == "positions" else X[centers],
+    )  # fmt: skip  # the problem, then its centres
+    assert isinstance(Auto().choose(problem), CenterNewton)
+    found = solve(problem)
+    assert found.converged
+    assert certify(problem, found.coefficients, found.offset, full=False).relative_gap < 2e-6
+    price = certify(problem, found.coefficients, found.offset).gap[0]
+    best = solve(dataclasses.replace(problem, centers=None), Newton(1e-8)).certificate.primal[0]
+    assert 0 < found.certificate.primal[0] - best <= price
+    again = solve(problem, start=found)
+    assert again.stats["steps"] == 0

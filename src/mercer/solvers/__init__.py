@@ -2,6 +2,7 @@
 
 from mercer.solvers._solver import Solver
 from mercer.solvers.center_gradients import CenterGradients
+from mercer.solvers.center_newton import CenterNewton
 from mercer.solvers.certificate import Certificate, certify
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradients import ConjugateGradients
@@ -15,6 +16,7 @@ from mercer.solvers.watch import Progress, Step
 __all__ = [
     "Auto",
     "CenterGradients",
+    "CenterNewton",
     "Certificate",
     "Cholesky",
     "ConjugateGradients",

@@ -13,6 +13,7 @@ from mercer.functions import RKHSFunction
 from mercer.losses import traits
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers.center_gradients import CenterGradients
+from mercer.solvers.center_newton import CenterNewton
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.certificate import certify as prove
 from mercer.solvers.cholesky import Cholesky
@@ -31,7 +32,8 @@ class Auto:
     """Choose the solver by a documented rule.
 
     Of the squared loss: with centres `CenterGradients`; lam = 0: `Eigen`; up to 8,000 rows that fit the memory:
-    `Cholesky`; else `ConjugateGradients`. Other losses without jumps in their slope: `Newton`.
+    `Cholesky`; else `ConjugateGradients`. Other losses without jumps in their slope: `Newton`,
+    with centres `CenterNewton`.
 
     Parameters
     ----------
@@ -48,7 +50,9 @@ class Auto:
     def choose(self, problem: Problem) -> Solver:
         """Return the solver that a problem gets."""
         if not traits(problem.loss).quadratic:
-            return Newton(1e-6 if self.tol is None else self.tol, random_state=self.random_state)
+            tol = 1e-6 if self.tol is None else self.tol
+            on_all = Newton(tol, random_state=self.random_state)
+            return on_all if problem.centers is None else CenterNewton(tol)
         if problem.centers is not None:
             return CenterGradients(1e-4 if self.tol is None else self.tol)
         if np.min(problem.lam) == 0:
