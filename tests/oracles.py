@@ -223,3 +223,37 @@ def box_quadratic(Q, p, lower, upper, group=None, totals=()):
     problem = cvxpy.Problem(cvxpy.Minimize(0.5 * cvxpy.sum_squares(root @ c) + p @ c), limits)
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     return c.value, problem.value
+
+
+# ------------------------------------------------------------------------------------------------------------- clusters
+
+
+def partition_objective(K, labels, w=None):
+    """sum_i w_i ||phi(x_i) - m_c(i)||^2, one cluster after the other."""
+    w = np.ones(len(K)) if w is None else np.asarray(w, dtype=np.float64)
+    total = 0.0
+    for c in np.unique(labels):
+        i = np.flatnonzero(labels == c)
+        if w[i].sum() > 0:
+            total += w[i] @ np.diagonal(K)[i] - w[i] @ K[np.ix_(i, i)] @ w[i] / w[i].sum()
+    return float(total)
+
+
+def squared_distances_to_means(K, labels, k, w=None):
+    """D[i, c] = K_ii - 2 / W_c sum_l w_l K_il + 1 / W_c^2 sum w_l w_m K_lm; infinite for a cluster without points."""
+    w = np.ones(len(K)) if w is None else np.asarray(w, dtype=np.float64)
+    D = np.full((len(K), k), np.inf)
+    for c in range(k):
+        i = np.flatnonzero((labels == c) & (w > 0))
+        if len(i):
+            v = w[i] / w[i].sum()
+            D[:, c] = np.diagonal(K) - 2 * K[:, i] @ v + v @ K[np.ix_(i, i)] @ v
+    return D
+
+
+def partitions(n, k):
+    """Every way to put n points in at most k clusters, numbered in the order of their first points."""
+    found = [(0,)]
+    for _ in range(n - 1):
+        found = [(*p, c) for p in found for c in range(min(max(p) + 2, k))]
+    return [np.array(p) for p in found]

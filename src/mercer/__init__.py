@@ -10,12 +10,13 @@ from mercer.gram import Gram, check_psd, feature_map, gram
 
 if TYPE_CHECKING:
     from mercer import estimators, losses, solvers
-    from mercer.estimators import KernelRidge
+    from mercer.estimators import KernelKMeans, KernelRidge
 
 __all__ = [
     "RKHS",
     "Engine",
     "Gram",
+    "KernelKMeans",
     "KernelRidge",
     "RKHSFunction",
     "__version__",

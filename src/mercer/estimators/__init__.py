@@ -1,5 +1,6 @@
 """The scikit-learn face: estimators, each a page of code over problems and solvers."""
 
+from mercer.estimators.kernel_k_means import KernelKMeans
 from mercer.estimators.kernel_ridge import KernelRidge
 
-__all__ = ["KernelRidge"]
+__all__ = ["KernelKMeans", "KernelRidge"]

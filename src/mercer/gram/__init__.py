@@ -2,7 +2,7 @@
 
 from mercer.gram._gram import Gram
 from mercer.gram._make import from_factor, from_matrix, gram
-from mercer.gram._reduce import Nearest, largest, smallest, sum_by_label
+from mercer.gram._reduce import Nearest, largest, smallest, sum_by_label, sum_of_squares
 from mercer.gram._witness import Witness
 from mercer.gram.features import FeatureMap, feature_map
 from mercer.gram.psd import PsdCheck, check_psd
@@ -24,4 +24,5 @@ __all__ = [
     "random_pivots",
     "smallest",
     "sum_by_label",
+    "sum_of_squares",
 ]

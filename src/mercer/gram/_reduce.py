@@ -50,6 +50,50 @@ def _a_number_each(who: str, name: str, values: Any, m: int, dtype: Any) -> np.n
     return array.astype(dtype)
 
 
+def sum_of_squares(K: Gram, weights: Any = None) -> float:
+    """Return sum_ij w_i w_j K[i, j]^2, an upper bound that is high by rounding only; its root is the Frobenius norm.
+
+    Cost: n^2 kernel values (half if X = Y), never stored.
+
+    Examples
+    --------
+    >>> from mercer.gram import from_matrix, sum_of_squares
+    >>> round(sum_of_squares(from_matrix([[1.0, 2.0], [2.0, 3.0]])), 6)
+    18.0
+    """
+    n, m = K.shape
+    if n != m:
+        refuse("sum_of_squares", "K must be square", f"shape {K.shape}")
+    w = np.ones(n) if weights is None else _a_number_each("sum_of_squares", "weights", weights, n, np.float64)
+    source, rows, step = K._source, 256, 1024
+    w = w.astype(source.tile_dtype)
+    source.prepare()
+    totals = np.zeros(-(-n // rows))
+
+    def work(i: int, buffers: Buffers) -> Iterator[None]:
+        a = min(i + rows, n)
+        for j in range(i // step * step if source.symmetric else 0, n, step):
+            b = min(j + step, n)
+            tile = buffers.tile("squares", a - i, b - j, source.tile_dtype)
+            source.values(i, a, j, b, tile, buffers)
+            np.multiply(tile, tile, out=tile)
+            one = not source.symmetric
+            totals[i // rows] += float(w[i:a] @ (tile @ w[j:b])) if one else _both_places(tile, w[i:a], w[j:b], i - j)
+            yield
+
+    run(range(0, n, rows), work, K._engine.n_threads, Buffers)
+    return float(totals.sum()) * (1 + 2 * (step + rows) * float(np.finfo(source.tile_dtype).eps))
+
+
+def _both_places(tile: np.ndarray, left: np.ndarray, right: np.ndarray, diagonal: int) -> float:
+    """Return left' K right over a tile and its mirror; what stands below the diagonal is its own mirror."""
+    if diagonal < 0:  # the tile lies above it
+        return 2.0 * float(left @ (tile @ right))
+    own = np.diagonal(tile, diagonal).copy()
+    upper = float(left @ (np.triu(tile, diagonal) @ right))
+    return 2.0 * upper - float((left * own) @ right[diagonal : diagonal + len(left)])
+
+
 def smallest(K: Gram, k: int = 1, scale: float = 1.0, offset: Any = None) -> Nearest:
     """Return the k smallest of scale K[i, j] + offset[j] in each row, in order, with their columns.
 

@@ -5,6 +5,22 @@ from mercer.solvers.center_gradients import CenterGradients
 from mercer.solvers.center_newton import CenterNewton
 from mercer.solvers.certificate import Certificate, certify
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.clusters import (
+    ClusterCertificate,
+    ClusterCounts,
+    Clustering,
+    Clusters,
+    GivenCentres,
+    GivenLabels,
+    Lloyd,
+    OneStep,
+    PlusPlus,
+    RandomPoints,
+    Start,
+    certify_clusters,
+    choose_k,
+    cluster,
+)
 from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.newton import Newton
@@ -19,16 +35,30 @@ __all__ = [
     "CenterNewton",
     "Certificate",
     "Cholesky",
+    "ClusterCertificate",
+    "ClusterCounts",
+    "Clustering",
+    "Clusters",
     "ConjugateGradients",
     "Eigen",
+    "GivenCentres",
+    "GivenLabels",
     "HalfSquare",
+    "Lloyd",
     "Newton",
+    "OneStep",
+    "PlusPlus",
     "Problem",
     "Progress",
+    "RandomPoints",
     "Solution",
     "Solver",
+    "Start",
     "Status",
     "Step",
     "certify",
+    "certify_clusters",
+    "choose_k",
+    "cluster",
     "solve",
 ]

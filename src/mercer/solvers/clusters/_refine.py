@@ -1,0 +1,82 @@
+"""Points that change clusters one at a time, after Lloyd's steps have come to rest (Hartigan's rule).
+
+Lloyd's step compares distances to means that stay where they are. But a point takes its weight w with it, and the two
+means move: to leave cluster a lowers the objective by w W_a / (W_a - w) d_a^2, to join cluster b raises it by
+w W_b / (W_b + w) d_b^2. A partition that no such move improves is a fixed point of Lloyd's algorithm too; the reverse
+does not hold, least of all for narrow kernels, whose points are each a large part of their own mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.solvers.clusters._descend import Run, means_of
+from mercer.solvers.clusters._sums import StoredSums, Sums
+from mercer.solvers.solution import Status
+from mercer.solvers.watch import Clock
+
+SWEEPS = 50
+
+
+def groups(sums: StoredSums, order: np.ndarray) -> list[np.ndarray]:
+    """Return the points, equal ones together: they move together, so that two of them are one of double weight."""
+    first, then, d = order[:-1], order[1:], sums.diagonal
+    apart = d[first] + d[then] - 2.0 * sums.values[first, then]
+    return np.split(order, np.flatnonzero(apart > sums.same * (d[first] + d[then])) + 1)
+
+
+def refine(sums: Sums, run: Run, together: list[np.ndarray], clock: Clock) -> Run:
+    """Move groups of equal points, each where it lowers the objective most, until no move lowers it.
+
+    The sums must belong to the partition of the run. Cost: n k a sweep, and n a move.
+    """
+    first = np.array([members[0] for members in together])
+    moving = _Moving(sums, np.array([sums.weights[members].sum() for members in together]), first)
+    moves = 0
+    for _ in range(SWEEPS):
+        gain, _ = moving.gains(np.arange(len(first)))
+        likely = np.flatnonzero(gain > 0)
+        before = moves
+        for at in likely[np.argsort(-gain[likely], kind="stable")]:
+            again, to = moving.gains(at[None])
+            if again[0] > 0:
+                moving.move(at, together[at], to[0])
+                moves += 1
+        if moves == before or clock.step(run.steps, (moves - before) / len(together)) is not None:
+            break
+    objective = means_of(sums).objective
+    history = [*run.objectives, objective]
+    return Run(sums.labels.copy(), objective, run.steps, Status.CONVERGED, history, run.moved + moves)
+
+
+class _Moving:
+    """Sums whose clusters' sizes and sums within are kept up too, as single groups of points move."""
+
+    def __init__(self, sums: Sums, u: np.ndarray, first: np.ndarray) -> None:
+        self.sums, self.u, self.first, self.W, self.S = sums, u, first, sums.sizes, sums.within()
+
+    def gains(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return by how much the best move of each group lowers the objective (beyond rounding), and where to."""
+        sums, rows, u, W = self.sums, self.first[at], self.u[at], self.W[:, None]
+        d, own, here = sums.diagonal[rows], sums.labels[rows], np.arange(len(at))
+        there = np.where(W > 0, W, 1.0)
+        apart = np.maximum(d + self.S[:, None] / there**2 - 2.0 * sums.G[:, rows] / there, 0.0)
+        rest = self.W[own] - u
+        alone = rest <= 1e-12 * self.W[own]
+        leaving = np.where(alone, 0.0, u * self.W[own] / np.where(alone, 1.0, rest) * apart[own, here])
+        joining = u * W / (W + u) * apart
+        joining[own, here] = np.inf
+        to = joining.argmin(axis=0)
+        return leaving - joining[to, here] - sums.same * u * d, to
+
+    def move(self, at: int, members: np.ndarray, to: int) -> None:
+        """Move a group."""
+        sums, i, u = self.sums, self.first[at], self.u[at]
+        own, square = sums.labels[i], u * u * sums.diagonal[i]
+        self.S[own] += square - 2.0 * u * sums.G[own, i]
+        self.S[to] += square + 2.0 * u * sums.G[to, i]
+        self.W[own] -= u
+        self.W[to] += u
+        new = np.full(len(members), to)
+        sums.move(members, new)
+        sums.labels[members] = new
