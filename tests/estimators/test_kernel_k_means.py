@@ -16,13 +16,24 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import Engine, KernelKMeans
 from mercer.kernels import Gaussian, Linear, SetIntersection, Spectrum
 from mercer.kernels import exp as exp_of
+from mercer.testing import check_machine
 from tests import oracles
+
+MODELS = [KernelKMeans(), KernelKMeans(init="random"), KernelKMeans(init="k-means", kernel="linear")]
 
 
 @pytest.mark.filterwarnings("ignore:KernelKMeans found:sklearn.exceptions.ConvergenceWarning")  # 4 points, 8 clusters
-@parametrize_with_checks([KernelKMeans(), KernelKMeans(init="random"), KernelKMeans(init="k-means", kernel="linear")])
-def test_scikit_learn(estimator, check):
+@parametrize_with_checks(MODELS)
+def test_conventions_of_sklearn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("n", [60, 300])
+def test_laws(model, n):
+    X = np.random.default_rng(n).standard_normal((n, 3))
+    model = clone(model).set_params(n_clusters=4, random_state=0)
+    check_machine(model, X, outputs=lambda fitted, Z: fitted.transform(Z), conventions=False)
 
 
 def test_rings_that_k_means_cannot_tell_apart():
@@ -153,8 +164,8 @@ def test_refusals(options, message):
 
 def test_weights_are_checked(rng):
     X = rng.standard_normal((10, 2))
-    with pytest.raises(ValueError, match="sample_weight must be numbers >= 0"):
-        KernelKMeans(2).fit(X, sample_weight=np.zeros(10))
+    with pytest.raises(ValueError, match="sample_weight must hold numbers >= 0"):
+        KernelKMeans(2).fit(X, sample_weight=-np.ones(10))
     with pytest.raises(ValueError, match="n_samples=1"):
         KernelKMeans(2).fit(X, sample_weight=np.eye(10)[0])
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.base import ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._checks import describe, integer, number, refuse
-from mercer.estimators._door import deadline_of, engine_of, is_precomputed, one_of, points, training_gram, watch_of
-from mercer.functions._algebra import matrix
+from mercer.estimators._door import deadline_of, engine_of, is_precomputed, one_of, points, training_gram, weights
+from mercer.estimators._machine import Machine, watched, with_callbacks
+from mercer.gram import gram
 from mercer.kernels._evaluate import diagonal
 from mercer.kernels._views import n_rows
 from mercer.solvers import (
@@ -35,7 +38,7 @@ SAME = 64 * float(np.finfo(np.float64).eps)  # of k(x, x) + ||m||^2: squared dis
 _STARTS = {"k-means++": PlusPlus(), "k-means": OneStep(), "random": RandomPoints()}
 
 
-class KernelKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
+class KernelKMeans(TransformerMixin, ClusterMixin, Machine):
     """Kernel k-means, certified: min over partitions of sum_i w_i ||phi(x_i) - m_c(i)||^2, m_c the means in the RKHS.
 
     Lloyd's algorithm in feature space, exact: the objective never rises, and the partition that comes out is one that
@@ -47,10 +50,11 @@ class KernelKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int
         k.
-    kernel : Kernel, str or "precomputed"
-        A kernel, or its scikit-learn name: "rbf", "linear", "poly", "laplacian", "chi2", "cosine".
-    gamma, degree, coef0
-        Parameters of kernels given by name, as in scikit-learn.
+    kernel : Kernel, str, callable or "precomputed"
+        A kernel, its scikit-learn name ("rbf", "linear", "poly", "laplacian", "chi2", "cosine"), or a function of two
+        rows.
+    gamma, degree, coef0, kernel_params
+        Parameters of kernels given by name, and of functions, as in scikit-learn's KernelRidge.
     init : {"k-means++", "k-means", "random"}, array of labels, or k centres
         Where runs start: k-means++ in feature space; one step of ordinary k-means on the rows of X; random points;
         one integer from 0 to k - 1 a point; or k points like those of X.
@@ -112,6 +116,7 @@ class KernelKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         gamma: Any = None,
         degree: int = 3,
         coef0: float = 1.0,
+        kernel_params: Any = None,
         init: Any = "k-means++",
         n_init: Any = "auto",
         max_iter: int = 300,
@@ -129,6 +134,7 @@ class KernelKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.kernel_params = kernel_params
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -141,6 +147,7 @@ class KernelKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters of X; returns self.
 
@@ -153,16 +160,17 @@ class KernelKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         sample_weight : array of shape (n,), optional
             A weight of 2 is a point repeated, a weight of 0 a point absent.
         """
-        problem, X = self._problem(X, sample_weight, reset=True)
-        found = cluster(problem, self._solver(), watch=watch_of(self), deadline=deadline_of(self))
-        self.clusters_ = found
-        self.labels_ = found.labels.astype(np.int32)
-        self.inertia_ = found.objective
-        self.certificate_ = found.certificate
-        self.n_iter_ = max(1, int(found.stats["steps"]))
-        self.X_fit_ = X
-        self._kernel = problem.gram.kernel
-        self.centers_ = None if self._kernel is None else found.means(self._kernel, X)
+        problem, X = self._problem(X, sample_weight)
+        with watched(self, X, y, problem.weight) as watch:
+            found = cluster(problem, self._solver(), watch=watch, deadline=deadline_of(self))
+            self.clusters_ = found
+            self.labels_ = found.labels.astype(np.int32)
+            self.inertia_ = found.objective
+            self.certificate_ = found.certificate
+            self.n_iter_ = max(1, int(found.stats["steps"]))
+            self.X_fit_ = X
+            self._kernel = problem.gram.kernel
+            self.centers_ = None if self._kernel is None else found.means(self._kernel, X)
         self._warn(found)
         return self
 
@@ -194,31 +202,30 @@ class KernelKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the weighted sum of squared distances of points to their nearest means."""
         apart = self._squares(X, np.diagonal(np.asarray(X)) if is_precomputed(self) else None).min(axis=1)
-        return -float(apart.sum() if sample_weight is None else _weights(sample_weight, len(apart)) @ apart)
+        w = weights(self, apart, sample_weight)
+        return -float(apart.sum() if w is None else w @ apart)
 
     def choose_k(self, X: Any, k_max: int = 10, sample_weight: Any = None) -> ClusterCounts:
         """Return what speaks for 2 to k_max clusters of X: the silhouette in feature space, the gap of eigenvalues.
 
         ``n_clusters`` and an ``init`` that is given play no part. See `mercer.solvers.choose_k`.
         """
-        problem, _ = self._problem(X, sample_weight, reset=True, n_clusters=1)
+        problem, _ = self._problem(X, sample_weight, n_clusters=1)
         start = _STARTS[self.init] if isinstance(self.init, str) else PlusPlus()
         return choose_k(problem.gram, k_max, weight=problem.weight, solver=self._solver(start))
 
     # ------------------------------------------------------------ what is asked for
 
-    def _problem(
-        self, X: Any, sample_weight: Any, *, reset: bool, n_clusters: int | None = None
-    ) -> tuple[Clustering, Any]:
+    def _problem(self, X: Any, sample_weight: Any, n_clusters: int | None = None) -> tuple[Clustering, Any]:
         who = type(self).__name__
-        X = points(self, X, reset=reset)
+        X = points(self, X, reset=True)
         k = integer(who, "n_clusters", self.n_clusters if n_clusters is None else n_clusters, 1)
-        weight = None if sample_weight is None else _weights(sample_weight, n_rows(X))
+        weight = weights(self, X, sample_weight)
         present = n_rows(X) if weight is None else int(np.count_nonzero(weight))
         if k > present:
             wanted = "'n_clusters' must be at most the number of points with a weight"
             refuse(who, wanted, f"n_clusters={k} and n_samples={present}", "Ask for fewer clusters.")
-        return Clustering(training_gram(self, X, engine_of(self)), k, weight), X
+        return Clustering(training_gram(self, X, engine_of(self), weight), k, weight), X
 
     def _solver(self, start: Start | None = None) -> Lloyd:
         who = type(self).__name__
@@ -256,7 +263,10 @@ class KernelKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """Return ||m_c||^2 - 2 m_c(x), the squared distances less k(x, x), in double precision."""
         a, squares = self.clusters_.coefficients, self.clusters_.squares
-        values = X @ a if self._kernel is None else matrix(self._kernel, X, self.X_fit_) @ a
+        engine = dataclasses.replace(engine_of(self), precision="double")
+        if X is self.X_fit_:  # of other points the bits must be the same, so no tile may serve its mirror too
+            X = copy.copy(X)
+        values = X @ a if self._kernel is None else gram(self._kernel, X, self.X_fit_, engine) @ a
         return squares - 2.0 * np.asarray(values)
 
     def _squares(self, X: Any, own: Any) -> np.ndarray:
@@ -278,30 +288,21 @@ class KernelKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         who, there = type(self).__name__, len(np.unique(found.labels))
         if there < self.n_clusters:
             said = f"found {there} clusters, fewer than n_clusters={self.n_clusters}: no more points differ"
-            warnings.warn(f"{who} {said}. Ask for fewer clusters.", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{who} {said}. Ask for fewer clusters.", ConvergenceWarning, stacklevel=4)
         elif found.status is Status.STALLED:
             said = f"stopped after {self.n_iter_} steps: another would raise the objective, so K is not psd"
             remedy = "See check_psd(K). The partition is the best found."
-            warnings.warn(f"{who} {said}. {remedy}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{who} {said}. {remedy}", ConvergenceWarning, stacklevel=4)
         elif found.status is not Status.CONVERGED:
             said = f"did not reach a fixed point: {found.status.value}, after {self.n_iter_} steps"
             remedy = "Raise max_iter or deadline. The partition is the best found; see certificate_."
-            warnings.warn(f"{who} {said}. {remedy}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{who} {said}. {remedy}", ConvergenceWarning, stacklevel=4)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self)
         tags.transformer_tags.preserves_dtype = []
         return tags
 
 
 def _of_objects(given: Any) -> bool:
     return isinstance(given, (list, tuple)) and len(given) > 0 and isinstance(given[0], (str, set, frozenset))
-
-
-def _weights(sample_weight: Any, n: int) -> np.ndarray:
-    weight = np.asarray(_check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64))
-    if (weight < 0).any() or not (weight > 0).any():
-        refuse("KernelKMeans", "sample_weight must be numbers >= 0, not all 0", describe(weight))
-    return weight

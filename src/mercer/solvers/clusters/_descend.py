@@ -94,7 +94,7 @@ def step_from(sums: Sums, means: Means, labels: np.ndarray) -> np.ndarray:
     own = means.offset[labels] + means.factor[labels] * sums.G[labels, np.arange(sums.n)]
     stays = own <= best + 16 * EPS * np.abs(sums.diagonal)
     new = np.where(stays, labels, new)
-    empty = np.setdiff1d(np.arange(sums.k), new)
+    empty = np.flatnonzero(np.bincount(new, minlength=sums.k) == 0)
     return _refilled(sums, new, np.maximum(np.minimum(own, best) + sums.diagonal, 0.0), empty) if len(empty) else new
 
 

@@ -23,7 +23,7 @@ from mercer.solvers.clusters._sums import StoredSums, Sums
 from mercer.solvers.clusters.problem import Clustering
 
 EPS = _spectrum.EPS
-BLOCKS = 6
+DIRECTIONS = 120  # about as many are looked at
 RANK = 300
 BESIDE = 10  # directions beyond k - 1 that are looked at
 
@@ -181,9 +181,16 @@ class Scatter:
         return self.roots[:, None] * (self.K @ SV)
 
     def times(self, V: np.ndarray) -> np.ndarray:
-        """Return B V."""
-        Y = self._scaled(V - np.outer(self.u, self.u @ V))
-        return Y - np.outer(self.u, self.u @ Y)
+        """Return B V, in float64."""
+        return self._centred(self._scaled(self._centred(V)))
+
+    def roughly(self, V: np.ndarray) -> np.ndarray:
+        """Return B V in the precision of K: enough to find directions with."""
+        roots = self.roots[:, None]
+        return self._centred(roots * (self.K @ (roots * self._centred(V)).astype(self.K.dtype)))
+
+    def _centred(self, V: np.ndarray) -> np.ndarray:
+        return V - np.outer(self.u, self.u @ V)
 
     def squares(self) -> float:
         """Return |B|_F^2, or a little more."""
@@ -212,4 +219,5 @@ def _directions(scatter: Scatter, labels: np.ndarray, k: int, factor: RandomPivo
     onehot[np.arange(n), labels] = scatter.roots
     more = np.random.default_rng(0).standard_normal((n, max(2, min(BESIDE, n - k))))
     start = np.concatenate([onehot, more], axis=1)
-    return _spectrum.krylov(scatter.times, start - np.outer(scatter.u, scatter.u @ start), BLOCKS)
+    blocks = max(2, min(6, DIRECTIONS // start.shape[1]))
+    return _spectrum.krylov(scatter.roughly, start - np.outer(scatter.u, scatter.u @ start), blocks)
