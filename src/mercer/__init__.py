@@ -10,7 +10,7 @@ from mercer.gram import Gram, check_psd, feature_map, gram
 
 if TYPE_CHECKING:
     from mercer import estimators, losses, solvers
-    from mercer.estimators import KernelKMeans, KernelRidge
+    from mercer.estimators import KernelKMeans, KernelRidge, MetricLearner
 
 __all__ = [
     "RKHS",
@@ -18,6 +18,7 @@ __all__ = [
     "Gram",
     "KernelKMeans",
     "KernelRidge",
+    "MetricLearner",
     "RKHSFunction",
     "__version__",
     "check_psd",

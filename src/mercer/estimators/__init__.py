@@ -2,5 +2,6 @@
 
 from mercer.estimators.kernel_k_means import KernelKMeans
 from mercer.estimators.kernel_ridge import KernelRidge
+from mercer.estimators.metric_learner import MetricLearner
 
-__all__ = ["KernelKMeans", "KernelRidge"]
+__all__ = ["KernelKMeans", "KernelRidge", "MetricLearner"]

@@ -1,5 +1,6 @@
 """How coefficients are found: problems, solvers, solutions and their certificates."""
 
+from mercer.solvers import metric
 from mercer.solvers._solver import Solver
 from mercer.solvers.center_gradients import CenterGradients
 from mercer.solvers.center_newton import CenterNewton
@@ -60,5 +61,6 @@ __all__ = [
     "certify_clusters",
     "choose_k",
     "cluster",
+    "metric",
     "solve",
 ]

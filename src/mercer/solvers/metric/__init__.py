@@ -1,0 +1,20 @@
+"""How a metric is found from pairs of points: scatter matrices, the two objectives, certificates."""
+
+from mercer.solvers.metric.certificate import MetricCertificate
+from mercer.solvers.metric.pairs import LabelPairs, Pairs, PairSet
+from mercer.solvers.metric.problem import Face, MetricProblem, MetricSolution, MetricSolver
+from mercer.solvers.metric.ratio import Ratio
+from mercer.solvers.metric.solve import learn_metric
+
+__all__ = [
+    "Face",
+    "LabelPairs",
+    "MetricCertificate",
+    "MetricProblem",
+    "MetricSolution",
+    "MetricSolver",
+    "PairSet",
+    "Pairs",
+    "Ratio",
+    "learn_metric",
+]

@@ -1,0 +1,180 @@
+"""Two scatter matrices in coordinates that suit them both: W'(M_S + M_D)W = I and W'M_S W = diag(share).
+
+Every objective here is about the pencil (M_S, M_D), and every hard case is a singular one: features on very different
+scales, dependent features, fewer pairs than dimensions, similar pairs that are identical. A sum of squares cannot tell
+a direction in which no pair differs from one in which they differ by 1e-8 of the rest; the differences themselves can,
+so directions that look empty are looked at again there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from mercer.solvers.metric.pairs import PairSet
+from mercer.solvers.metric.scatter import EPS, Block, Scatter, sum_of_squares
+
+MARGIN = 1e4
+"""A direction whose energy is below so many times the noise is looked at again."""
+ZERO = 32
+"""Differences below this, times eps and the sizes of the numbers they were computed from, are rounding."""
+PASSES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Pencil:
+    """M_S and M_D in coordinates in which their sum is the identity.
+
+    Parameters
+    ----------
+    basis : array of shape (d, k)
+        W, on the k dimensions in which any pair differs.
+    share : array of shape (k,)
+        What part of each direction's energy is due to similar pairs, ascending, in [0, 1]. The generalised eigenvalues
+        are share / (1 - share).
+    zeros : int
+        How many of them are 0: directions in which no similar pair differs.
+    similar, dissimilar : arrays of shape (k, k)
+        W'M_S W and W'M_D W as computed.
+    noise : float
+        A bound on the norms of their errors.
+    plain : pair of Scatter
+        M_S (with the regularisation) and M_D in the coordinates of X.
+    """
+
+    basis: np.ndarray
+    share: np.ndarray
+    zeros: int
+    similar: np.ndarray
+    dissimilar: np.ndarray
+    noise: float
+    plain: tuple[Scatter, Scatter]
+
+    @property
+    def unseen(self) -> int:
+        """In how many directions no pair differs."""
+        return int(self.basis.shape[0] - self.basis.shape[1])
+
+
+def pencil_of(X: np.ndarray, similar: PairSet, dissimilar: PairSet, ridge: float, threads: int) -> Pencil:
+    """Return the pencil of pairs. Cost: two scatter matrices and two eigenproblems; more passes in singular cases."""
+    S, D = similar.scatter(X, threads), dissimilar.scatter(X, threads)
+    first = Looking(similar.blocks(X), S.size, ridge, threads)
+    second = Looking(dissimilar.blocks(X), D.size, 0.0, threads)
+    both = Looking([*first.blocks, *second.blocks], S.size + D.size, ridge, threads)
+    W = _unit_columns(np.diagonal(S.matrix) + np.diagonal(D.matrix) + ridge)
+    A, B = _seen(S, W, ridge), _seen(D, W, 0.0)
+    T = graded(Scatter(A.matrix + B.matrix, A.size + B.size, max(A.rounding, B.rounding)), both, W)
+    V = T.basis / np.sqrt(T.energy)
+    W, noise = W @ V, (A.noise + B.noise + 8 * len(V) * EPS * T.energy[-1]) / T.energy[0]
+    if T.passes > 1:  # the sums in the first coordinates do not tell the fine directions
+        A, B = first(W), second(W)
+        similars, dissimilars, noise = A.matrix, B.matrix, A.noise + B.noise
+    else:
+        similars, dissimilars = V.T @ A.matrix @ V, V.T @ B.matrix @ V
+    share, zeros, Y = _shares(similars, noise, first, W)
+    plain = Scatter(S.matrix + ridge * np.eye(len(S.matrix)), S.size + ridge, S.rounding + EPS), D
+    similars, dissimilars, noise = Y.T @ similars @ Y, Y.T @ dissimilars @ Y, noise + 8 * len(Y) * EPS
+    return Pencil(W @ Y, share, zeros, similars, dissimilars, noise, plain)
+
+
+def _unit_columns(energy: np.ndarray) -> np.ndarray:
+    """Return a diagonal W that scales features to energy 1, without the features in which nothing differs."""
+    some = np.flatnonzero(energy > 0)
+    W = np.zeros((len(energy), len(some)))
+    W[some, np.arange(len(some))] = 1 / np.sqrt(energy[some])
+    return W
+
+
+def _seen(M: Scatter, W: np.ndarray, ridge: float) -> Scatter:
+    """Return a scatter in the coordinates of a diagonal W."""
+    return Scatter(W.T @ M.matrix @ W + ridge * (W.T @ W), (W * W).T @ M.size, M.rounding + 4 * EPS)
+
+
+@dataclass(frozen=True, eq=False)
+class Looking:
+    """Sums of squares in given directions, from the differences themselves rather than from their products.
+
+    Parameters
+    ----------
+    blocks : list
+        What makes the rows g.
+    size : array of shape (d,)
+        A bound on the sum of g_j^2, and on what they were computed from.
+    ridge : float
+        c of c I, which is added.
+    threads : int
+        How many to use.
+    """
+
+    blocks: Sequence[Block]
+    size: np.ndarray
+    ridge: float
+    threads: int
+
+    def __call__(self, C: np.ndarray) -> Scatter:
+        """Return the sum of (g'C)'(g'C) + c C'C; its noise includes that of the products g'C."""
+        found = sum_of_squares([partial(_times, make, C) for make in self.blocks], C.shape[1], self.threads)
+        total = found.matrix + self.ridge * (C.T @ C)
+        size = np.diagonal(total) + self.reach(C) ** 2 * len(C) * EPS
+        return Scatter(total, size, found.rounding + 4 * len(C) * EPS)
+
+    def reach(self, C: np.ndarray) -> np.ndarray:
+        """Return, for each column c, a bound on the root of the sum of (sum_j |g_j c_j|)^2: what may cancel in it."""
+        return np.sqrt(self.size) @ np.abs(C)
+
+
+def _times(make: Block, C: np.ndarray) -> np.ndarray:
+    return make() @ C
+
+
+# ---------------------------------------------------------------- which directions are empty
+
+
+@dataclass(frozen=True, eq=False)
+class Graded:
+    """Directions in which a sum of squares is not 0, with their energies, ascending, and those in which it is."""
+
+    basis: np.ndarray
+    energy: np.ndarray
+    null: np.ndarray
+    passes: int
+
+
+def graded(M: Scatter, looking: Looking, W: np.ndarray) -> Graded:
+    """Return directions in the coordinates W in which M is diagonal, and its null space.
+
+    What looks empty is looked at again; directions that are small but not empty are scaled up, and M is computed anew.
+    """
+    C, passes = np.eye(len(M.matrix)), 1
+    while True:
+        energy, V = np.linalg.eigh(M.matrix)
+        bad = energy <= MARGIN * M.noise
+        good = C @ V[:, ~bad]
+        if not bad.any():
+            return Graded(good, energy, C[:, :0], passes)
+        again, U = np.linalg.eigh(looking(W @ C @ V[:, bad]).matrix)
+        N = C @ V[:, bad] @ U
+        zero = again <= (ZERO * EPS * looking.reach(W @ N)) ** 2
+        if zero.all() or passes == PASSES:
+            fine = np.concatenate([again[~zero], energy[~bad]])
+            return Graded(np.hstack([N[:, ~zero], good]), fine, N[:, zero], passes)
+        C = np.hstack([N / np.sqrt(np.where(zero, 1.0, again)), good / np.sqrt(energy[~bad])])
+        M, passes = looking(W @ C), passes + 1
+
+
+def _shares(A: np.ndarray, noise: float, looking: Looking, W: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
+    """Return the eigenvalues of A in [0, 1], how many are exactly 0, and their vectors."""
+    null = graded(Scatter(A, np.array([1.0]), noise), looking, W).null
+    zeros = null.shape[1]
+    if not zeros:
+        share, Y = np.linalg.eigh(A)
+        return np.clip(share, np.finfo(float).tiny, 1.0), 0, Y
+    Q = np.linalg.qr(null, mode="complete")[0]
+    rest = Q[:, zeros:]
+    share, Y = np.linalg.eigh(rest.T @ A @ rest)
+    share = np.concatenate([np.zeros(zeros), np.clip(share, np.finfo(float).tiny, 1.0)])
+    return share, zeros, np.hstack([Q[:, :zeros], rest @ Y])
