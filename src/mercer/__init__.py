@@ -10,13 +10,27 @@ from mercer.gram import Gram, check_psd, feature_map, gram
 
 if TYPE_CHECKING:
     from mercer import estimators, losses, solvers
-    from mercer.estimators import KernelKMeans, KernelRidge, MetricLearner
+    from mercer.estimators import (
+        KernelHuberRegressor,
+        KernelKMeans,
+        KernelLogisticRegression,
+        KernelMachine,
+        KernelPoissonRegressor,
+        KernelQuantileRegressor,
+        KernelRidge,
+        MetricLearner,
+    )
 
 __all__ = [
     "RKHS",
     "Engine",
     "Gram",
+    "KernelHuberRegressor",
     "KernelKMeans",
+    "KernelLogisticRegression",
+    "KernelMachine",
+    "KernelPoissonRegressor",
+    "KernelQuantileRegressor",
     "KernelRidge",
     "MetricLearner",
     "RKHSFunction",

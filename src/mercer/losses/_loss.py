@@ -73,12 +73,15 @@ class Traits:
         The form of the conjugate, if it is such that the dual is a quadratic problem over a box.
     two_classes : bool
         Targets are +1 and -1; else they are numbers.
+    log_mean : bool
+        Predictions are the logarithm of the mean of the target.
     """
 
     quadratic: bool = False
     smooth: bool = True
     boxed: Boxed | None = None
     two_classes: bool = False
+    log_mean: bool = False
 
 
 @scalar

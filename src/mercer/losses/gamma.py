@@ -64,4 +64,4 @@ def _(loss: Any, y: Any) -> Any:
 
 @traits.rule(Gamma)
 def _(loss: Any) -> Traits:
-    return Traits()
+    return Traits(log_mean=True)

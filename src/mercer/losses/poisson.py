@@ -62,4 +62,4 @@ def _(loss: Any, y: Any) -> Any:
 
 @traits.rule(Poisson)
 def _(loss: Any) -> Traits:
-    return Traits()
+    return Traits(log_mean=True)

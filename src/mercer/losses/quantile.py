@@ -16,8 +16,8 @@ class Quantile(NamedTuple):
 
     Parameters
     ----------
-    level : float
-        Between 0 and 1; 1/2 is the median.
+    level : float or array of shape (t,)
+        Between 0 and 1; 1/2 is the median. An array is one for each of t targets.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class Quantile(NamedTuple):
     (0.9, 0.1)
     """
 
-    level: float = 0.5
+    level: Any = 0.5
 
 
 class Absolute(NamedTuple):
@@ -81,7 +81,8 @@ def _(loss: Any, y: Any) -> Any:
 
 @traits.rule(Quantile)
 def _(loss: Any) -> Traits:
-    between("Quantile", "level", loss.level, 0.0, 1.0)
+    for level in np.ravel(loss.level):
+        between("Quantile", "level", level, 0.0, 1.0)
     return Traits(smooth=False, boxed=Boxed())
 
 

@@ -101,4 +101,4 @@ def _(loss: Any, y: Any) -> Any:
 @traits.rule(Tweedie)
 def _(loss: Any) -> Traits:
     between("Tweedie", "power", loss.power, 1.0, 2.0)
-    return Traits()
+    return Traits(log_mean=True)

@@ -2,6 +2,7 @@
 
 from mercer.solvers import metric
 from mercer.solvers._solver import Solver
+from mercer.solvers.box_dual import BoxDual
 from mercer.solvers.center_gradients import CenterGradients
 from mercer.solvers.center_newton import CenterNewton
 from mercer.solvers.certificate import Certificate, certify
@@ -32,6 +33,7 @@ from mercer.solvers.watch import Progress, Step
 
 __all__ = [
     "Auto",
+    "BoxDual",
     "CenterGradients",
     "CenterNewton",
     "Certificate",

@@ -12,6 +12,7 @@ from mercer._checks import refuse
 from mercer.functions import RKHSFunction
 from mercer.losses import traits
 from mercer.solvers._solver import Answer, Solver
+from mercer.solvers.box_dual import BoxDual
 from mercer.solvers.center_gradients import CenterGradients
 from mercer.solvers.center_newton import CenterNewton
 from mercer.solvers.certificate import Certificate
@@ -24,24 +25,37 @@ from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Solution
 from mercer.solvers.watch import Clock, Watcher
 
+SMALL = 1000  # rows: quadratic problems over a box are solved to the last digits
 EXACT_UP_TO = 8000  # rows: above, conjugate gradients need fewer flops than a factor
 
 
 @dataclass(frozen=True)
 class Auto:
-    """Choose the solver by a documented rule.
+    """Choose the solver by a documented rule, and say why.
 
     Of the squared loss: with centres `CenterGradients`; lam = 0: `Eigen`; up to 8,000 rows that fit the memory:
     `Cholesky`; else `ConjugateGradients`. Other losses without jumps in their slope: `Newton`,
-    with centres `CenterNewton`.
+    with centres `CenterNewton`. Losses whose slope jumps: `BoxDual`, if their dual is a quadratic problem over a box.
 
     Parameters
     ----------
     tol : float, optional
         Largest relative residual, or for losses other than the squared one relative gap; None is 1e-10 for the exact
-        solver, 1e-3 for conjugate gradients and 1e-6 for Newton steps.
+        solver, 1e-3 for conjugate gradients, 1e-6 for Newton steps, and for quadratic problems over a box 1e-9 up to
+        1,000 rows and 1e-4 above.
     random_state : int, Generator or None
         For solvers that draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import gram
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.losses import Hinge
+    >>> from mercer.solvers import Auto, Problem
+    >>> problem = Problem(gram(Gaussian(1.0), np.eye(2)), np.array([1.0, -1.0]), Hinge())
+    >>> Auto().explain(problem)[1]
+    'the slope of Hinge jumps and its dual is a quadratic problem over a box'
     """
 
     tol: float | None = None
@@ -49,18 +63,34 @@ class Auto:
 
     def choose(self, problem: Problem) -> Solver:
         """Return the solver that a problem gets."""
-        if not traits(problem.loss).quadratic:
-            tol = 1e-6 if self.tol is None else self.tol
-            on_all = Newton(tol, random_state=self.random_state)
-            return on_all if problem.centers is None else CenterNewton(tol)
+        return self.explain(problem)[0]
+
+    def explain(self, problem: Problem) -> tuple[Solver, str]:
+        """Return the solver that a problem gets, and why."""
+        known, name = traits(problem.loss), type(problem.loss).__name__
+        if known.quadratic:
+            return self._least_squares(problem)
+        if known.smooth:
+            why = f"the slope of {name} has no jumps"
+            if problem.centers is not None:
+                return CenterNewton(self._or(1e-6)), f"{why} and f is on centres"
+            return Newton(self._or(1e-6), random_state=self.random_state), why
+        box = BoxDual(self._or(1e-9 if problem.gram.shape[0] <= SMALL else 1e-4))
+        return box, f"the slope of {name} jumps and its dual is a quadratic problem over a box"
+
+    def _or(self, tol: float) -> float:
+        return tol if self.tol is None else self.tol
+
+    def _least_squares(self, problem: Problem) -> tuple[Solver, str]:
         if problem.centers is not None:
-            return CenterGradients(1e-4 if self.tol is None else self.tol)
+            return CenterGradients(self._or(1e-4)), "squared loss on centres"
         if np.min(problem.lam) == 0:
-            return Eigen()
-        exact = Cholesky(1e-10 if self.tol is None else self.tol)
+            return Eigen(), "squared loss without a penalty: the solution of minimum norm"
+        exact = Cholesky(self._or(1e-10))
         if problem.gram.shape[0] <= EXACT_UP_TO and exact.refuses(problem) is None:
-            return exact
-        return ConjugateGradients(1e-3 if self.tol is None else self.tol, random_state=self.random_state)
+            return exact, f"squared loss on at most {EXACT_UP_TO:,} rows: one factor"
+        many = ConjugateGradients(self._or(1e-3), random_state=self.random_state)
+        return many, f"squared loss on more than {EXACT_UP_TO:,} rows, or more than the memory holds"
 
 
 def solve(
@@ -102,8 +132,9 @@ def solve(
     >>> found.status.value, found.certificate.relative_gap < 1e-12
     ('converged', True)
     """
-    chosen = Auto() if solver is None else solver
-    chosen = chosen.choose(problem) if isinstance(chosen, Auto) else chosen
+    chosen, why = Auto() if solver is None else solver, "asked for"
+    if isinstance(chosen, Auto):
+        chosen, why = chosen.explain(problem)
     if (reason := chosen.refuses(problem)) is not None:
         refuse("solve", "a solver that takes this problem", type(chosen).__name__, reason)
     begun = time.perf_counter()
@@ -114,7 +145,7 @@ def solve(
     c, offset = answer.coefficients, answer.offset
     seconds = time.perf_counter() - begun
     stats = answer.stats | {"solver": type(chosen).__name__, "steps": answer.steps, "residual": answer.residual}
-    stats["fit_seconds"] = seconds
+    stats |= {"why": why, "fit_seconds": seconds}
     proof: Certificate | None = None
     if certify != "none":
         proof = prove(problem, c, offset, full=certify == "full" or _cheap(problem, answer))
