@@ -25,6 +25,7 @@ from mercer.solvers.clusters import (
 )
 from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.eigen import Eigen
+from mercer.solvers.leave_one_out import LeaveOneOut, leave_one_out, one_count
 from mercer.solvers.newton import Newton
 from mercer.solvers.problem import HalfSquare, Problem
 from mercer.solvers.solution import Solution, Status
@@ -47,6 +48,7 @@ __all__ = [
     "GivenCentres",
     "GivenLabels",
     "HalfSquare",
+    "LeaveOneOut",
     "Lloyd",
     "Newton",
     "OneStep",
@@ -63,6 +65,8 @@ __all__ = [
     "certify_clusters",
     "choose_k",
     "cluster",
+    "leave_one_out",
     "metric",
+    "one_count",
     "solve",
 ]
