@@ -11,6 +11,7 @@ from mercer.gram import Gram, check_psd, feature_map, gram
 if TYPE_CHECKING:
     from mercer import estimators, losses, solvers
     from mercer.estimators import (
+        SVC,
         KernelHuberRegressor,
         KernelKMeans,
         KernelLogisticRegression,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RKHS",
+    "SVC",
     "Engine",
     "Gram",
     "KernelHuberRegressor",

@@ -8,8 +8,10 @@ from mercer.estimators.kernel_poisson_regressor import KernelPoissonRegressor
 from mercer.estimators.kernel_quantile_regressor import KernelQuantileRegressor
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.metric_learner import MetricLearner
+from mercer.estimators.svc import SVC
 
 __all__ = [
+    "SVC",
     "KernelHuberRegressor",
     "KernelKMeans",
     "KernelLogisticRegression",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, column_or_1d
@@ -55,7 +56,8 @@ def _refuse_beside(estimator: Any, kernel: Any, names: tuple[str, ...]) -> None:
     defaults = inspect.signature(type(estimator).__init__).parameters
     for name in names:
         if name in defaults and (value := getattr(estimator, name)) is not (default := defaults[name].default):
-            if is_number(value) and is_number(default) and value == default:
+            alike = (is_number(value) and is_number(default)) or (isinstance(value, str) and isinstance(default, str))
+            if alike and value == default:
                 continue
             where = "functions" if name == "kernel_params" else "kernels given by name"
             refuse(
@@ -133,6 +135,7 @@ def labels(estimator: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes in order and, for each row, the place of its label among them; at least two classes."""
     _require_y(estimator, y)
     y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     check_consistent_length(_Counted(n_rows(X)), y)
     classes, codes = np.unique(y, return_inverse=True)
@@ -162,16 +165,22 @@ def weights(estimator: Any, X: Any, sample_weight: Any) -> np.ndarray | None:
 
 
 def class_weights(estimator: Any, classes: np.ndarray, codes: np.ndarray, w: np.ndarray | None) -> np.ndarray | None:
-    """Return sample weights times those of ``class_weight``; "balanced" counts rows by their weights."""
+    """Return sample weights times those of ``class_weight``."""
+    if estimator.class_weight is None:
+        return w
+    factor = class_factors(estimator, classes, codes, w)
+    return np.asarray(factor[codes] if w is None else w * factor[codes])
+
+
+def class_factors(estimator: Any, classes: np.ndarray, codes: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+    """Return what ``class_weight`` multiplies the weights of each class by; "balanced" counts rows by their weights."""
     asked = estimator.class_weight
     if asked is None:
-        return w
+        return np.ones(len(classes))
+    if not (isinstance(asked, str) and asked == "balanced"):
+        return np.asarray(compute_class_weight(asked, classes=classes, y=classes[codes]), dtype=np.float64)
     counts = np.bincount(codes, w, minlength=len(classes)).astype(np.float64)
-    if isinstance(asked, str) and asked == "balanced":
-        factor = counts.sum() / (len(classes) * np.where(counts > 0, counts, np.inf))
-    else:
-        factor = compute_class_weight(asked, classes=classes, y=classes[codes])
-    return np.asarray(factor[codes] if w is None else w * factor[codes])
+    return np.asarray(counts.sum() / (len(classes) * np.where(counts > 0, counts, np.inf)))
 
 
 class _Counted:

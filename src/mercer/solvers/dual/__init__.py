@@ -1,6 +1,24 @@
 """Quadratic problems over a box: the duals of the support vector machines."""
 
 from mercer.solvers.dual.boxes import solve_box, solve_boxes
+from mercer.solvers.dual.forms import Form, nu_classes, nu_values, of_loss, one_class
+from mercer.solvers.dual.proof import Found, certify_machines
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
+from mercer.solvers.dual.train import Trained, prove_all, train
 
-__all__ = ["BoxAnswer", "BoxQuadratic", "solve_box", "solve_boxes"]
+__all__ = [
+    "BoxAnswer",
+    "BoxQuadratic",
+    "Form",
+    "Found",
+    "Trained",
+    "certify_machines",
+    "nu_classes",
+    "nu_values",
+    "of_loss",
+    "one_class",
+    "prove_all",
+    "solve_box",
+    "solve_boxes",
+    "train",
+]

@@ -1,0 +1,158 @@
+"""Support vector machines for classes: pairs, or one against the rest, on one Gram; votes and decisions."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from mercer._checks import refuse
+from mercer.estimators._door import class_factors, engine_of, labels, one_of, points, training_gram, weights
+from mercer.estimators._machine import watched, with_callbacks
+from mercer.estimators._support import SupportMachine
+from mercer.gram import Gram
+from mercer.kernels._views import n_rows
+from mercer.solvers.dual import Form, Trained
+
+
+class SupportClassifier(ClassifierMixin, SupportMachine):
+    """A classifier of k classes from machines of two: k (k - 1) / 2 pairs, or k of one against the rest."""
+
+    @abstractmethod
+    def _form(self, K: Gram, rows: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> Form:
+        """Return the machine that tells rows of sign +1 from those of sign -1."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machines; returns self.
+
+        Parameters
+        ----------
+        X : array, DataFrame, CSR matrix, or a list of the objects the kernel takes
+            Training points, (n, d); the Gram matrix (n, n) for "precomputed".
+        y : array of shape (n,)
+            Labels of any type, of at least two classes.
+        sample_weight : array of shape (n,), optional
+            A weight of 2 is a row repeated, a weight of 0 a row absent.
+        """
+        begun = time.perf_counter()
+        X = points(self, X, reset=True)
+        w = weights(self, X, sample_weight)
+        self.classes_, codes = _present(self, X, y, w)
+        with watched(self, X, y, w) as watch:
+            ones = np.ones(n_rows(X)) if w is None else w
+            self.class_weight_ = class_factors(self, self.classes_, codes, ones)
+            weight = ones * self.class_weight_[codes]
+            members = [np.flatnonzero((codes == k) & (weight > 0)) for k in range(len(self.classes_))]
+            self._check_members(members)
+            K = training_gram(self, X, engine_of(self), w, vectorized=True)
+            sides = self._sides()
+            forms = [self._between(K, members, weight, *side) for side in sides]
+            machines = self._train(forms, watch)
+            self._collect(X, K, machines, members, sides)
+        self._warn(X, machines, time.perf_counter() - begun)
+        return self
+
+    def _check_members(self, members: list[np.ndarray]) -> None:
+        for name, mine in zip(self.classes_, members, strict=True):
+            if not len(mine):
+                wanted = "class_weight must leave each class some weight"
+                refuse(type(self).__name__, wanted, f"0 for class {name!r}", "Leave its rows out.")
+
+    def _sides(self) -> list[tuple[int, int]]:
+        """Return who stands against whom: two classes, or one and (-1) the rest; the first is the positive one."""
+        rest = one_of(self, "multi_class", {"ovo": False, "ovr": True})
+        one_of(self, "decision_function_shape", {"ovo": 0, "ovr": 1})
+        k = len(self.classes_)
+        if k == 2:
+            return [(1, 0)]
+        if rest and self.decision_function_shape == "ovo":
+            wanted = "decision_function_shape='ovo' needs the machines of multi_class='ovo'"
+            refuse(type(self).__name__, wanted, "multi_class='ovr'", "Leave decision_function_shape at 'ovr'.")
+        return [(i, -1) for i in range(k)] if rest else list(combinations(range(k), 2))
+
+    def _between(self, K: Gram, members: list[np.ndarray], weight: np.ndarray, i: int, j: int) -> Form:
+        there = np.concatenate([m for k, m in enumerate(members) if k != i]) if j < 0 else members[j]
+        rows = np.concatenate([members[i], there])
+        sign = np.repeat([1.0, -1.0], [len(members[i]), len(there)])
+        return self._form(K, rows, sign, weight[rows])
+
+    def _collect(
+        self, X: Any, K: Gram, machines: list[Trained], members: list[np.ndarray], sides: list[tuple[int, int]]
+    ) -> None:
+        """Set the attributes, in scikit-learn's order and sign."""
+        A = self._keep(X, K, machines, np.concatenate(members))
+        self._n_support = np.array([np.isin(mine, self.support_).sum() for mine in members], dtype=np.int32)
+        self.intercept_ = self._offsets.copy()
+        self.n_iter_ = np.array([machine.steps for machine in machines], dtype=np.int32)
+        self.dual_coef_ = _of_pairs(A, self._n_support, sides) if sides[0][1] > 0 else A.T.copy()
+
+    # ------------------------------------------------------------ decisions
+
+    @property
+    def margin_(self) -> float | np.ndarray:
+        """The distance of the surfaces f + b = 1 from f + b = 0 in feature space, 1 / ||f||: one, or one a machine."""
+        with np.errstate(divide="ignore"):
+            margins = 1.0 / self._norms
+        return float(margins[0]) if len(margins) == 1 else margins
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return f + b, (m,), for two classes; for k of them (m, k), or (m, k (k - 1) / 2) for "ovo".
+
+        Of pairs, "ovr" shows each class the votes it gets, plus its confidence, which is below 1/3.
+        """
+        decisions = self._decisions(X)
+        if len(self.classes_) == 2:
+            return decisions[:, 0]
+        if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
+            return decisions
+        return np.asarray(_ovr_decision_function(decisions < 0, -decisions, len(self.classes_)))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row of X: of most votes (the first in a tie), or of the largest decision."""
+        if self.break_ties and self.decision_function_shape == "ovo" and hasattr(self, "classes_"):
+            # scikit-learn's wording
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        decisions = self._decisions(X)
+        k = len(self.classes_)
+        if k == 2:
+            return np.asarray(self.classes_[(decisions[:, 0] > 0).astype(int)])
+        if self.multi_class == "ovr":
+            return np.asarray(self.classes_[decisions.argmax(axis=1)])
+        if self.break_ties:
+            return np.asarray(self.classes_[_ovr_decision_function(decisions < 0, -decisions, k).argmax(axis=1)])
+        votes = np.zeros((len(decisions), k))
+        for column, (i, j) in zip(decisions.T, combinations(range(k), 2), strict=True):
+            votes[:, i] += column > 0
+            votes[:, j] += column <= 0
+        return np.asarray(self.classes_[votes.argmax(axis=1)])
+
+
+def _present(estimator: Any, X: Any, y: Any, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes that have a row with a weight, and the place of each row's label among them (any, if none)."""
+    classes, codes = labels(estimator, X, y)
+    if w is None or (w > 0).all():
+        return classes, codes
+    kept = np.unique(codes[w > 0])
+    if len(kept) < 2:
+        got = f"one class, {classes[kept[0]]!r}"
+        refuse(type(estimator).__name__, "the rows with a weight must be of at least two classes", got)
+    place = np.zeros(len(classes), dtype=codes.dtype)
+    place[kept] = np.arange(len(kept))
+    return classes[kept], place[codes]
+
+
+def _of_pairs(A: np.ndarray, counts: np.ndarray, sides: list[tuple[int, int]]) -> np.ndarray:
+    """Return coefficients (s, pairs) in LIBSVM's layout (k - 1, s): row j - 1 of class i < j, row i of class j."""
+    ends = np.cumsum(counts)
+    spans = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
+    out = np.zeros((len(counts) - 1, len(A)))
+    for p, (i, j) in enumerate(sides):
+        out[j - 1, spans[i]] = A[spans[i], p]
+        out[i, spans[j]] = A[spans[j], p]
+    return out
