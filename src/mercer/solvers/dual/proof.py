@@ -71,8 +71,9 @@ def certify_machines(found: Sequence[Found], K: Gram) -> Certificate:
     Cost: the kernel values between the machines' rows and the rows whose coefficients are not 0, in double.
     """
     double, roots = fresh(K), np.sqrt(np.maximum(K.diag(), 0.0))
-    proofs = [prove(each, values, slack, roots) for each, (values, slack) in zip(found, _values(found, double, roots))]
-    bounds = [_bounds(each, proof) for each, proof in zip(found, proofs)]
+    values = _values(found, double, roots)
+    proofs = [prove(each, *known, roots) for each, known in zip(found, values, strict=True)]
+    bounds = [_bounds(each, proof) for each, proof in zip(found, proofs, strict=True)]
     primal = np.array([p.gap - p.objective for p in proofs])
     gap = np.array([p.gap for p in proofs])
     return Certificate(
@@ -82,31 +83,44 @@ def certify_machines(found: Sequence[Found], K: Gram) -> Certificate:
 
 
 def _values(found: Sequence[Found], K: Gram, roots: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return f at the rows of each machine, and bounds on its rounding: together where that takes fewer values."""
-    folded = [each.form.folded(each.c) for each in found]
-    used = [each.form.points[a != 0] for each, a in zip(found, folded)]
-    rows, columns = _union(each.form.points for each in found), _union(used)
-    apart = sum(len(each.form.points) * len(mine) for each, mine in zip(found, used))
-    out = []
-    if len(found) > 1 and len(rows) * len(columns) < apart:
-        A = np.zeros((len(columns), len(found)))
-        for k, (each, a) in enumerate(zip(found, folded)):
-            A[np.searchsorted(columns, each.form.points[a != 0]), k] = a[a != 0]
-        V = product_of_part(K, rows, columns, A, K.engine)
-        slack = rounding(K, roots[rows], roots[columns], A)
-        for k, each in enumerate(found):
-            at = np.searchsorted(rows, each.form.points)
-            out.append((V[at, k], slack[at, k]))
-        return out
-    for each, a, mine in zip(found, folded, used):
-        v, points = a[a != 0], each.form.points
-        values = product_of_part(K, points, mine, v, K.engine) if len(mine) else np.zeros(len(points))
-        out.append((values, rounding(K, roots[points], roots[mine], v[:, None])[:, 0]))
-    return out
+    """Return f at the rows of each machine, and bounds on its rounding: of all together if that takes fewer values."""
+    parts = [_Part(each.form.points, each.form.folded(each.c)) for each in found]
+    rows, columns = _union([p.points for p in parts]), _union([p.used for p in parts])
+    if len(found) == 1 or len(rows) * len(columns) >= sum(len(p.points) * len(p.used) for p in parts):
+        return [_product(K, p.points, p.used, p.a[p.a != 0], roots) for p in parts]
+    A = np.zeros((len(columns), len(parts)))
+    for k, part in enumerate(parts):
+        A[np.searchsorted(columns, part.used), k] = part.a[part.a != 0]
+    V, slack = _product(K, rows, columns, A, roots)
+    places = [np.searchsorted(rows, part.points) for part in parts]
+    return [(V[at, k], slack[at, k]) for k, at in enumerate(places)]
 
 
-def _union(sets: object) -> np.ndarray:
-    return np.unique(np.concatenate(list(sets)))  # type: ignore[call-overload]  # arrays
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The rows of a machine and its coefficients there."""
+
+    points: np.ndarray
+    a: np.ndarray
+
+    @property
+    def used(self) -> np.ndarray:
+        """The rows with a coefficient."""
+        return self.points[self.a != 0]
+
+
+def _product(
+    K: Gram, rows: np.ndarray, columns: np.ndarray, A: np.ndarray, roots: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return K[rows, columns] A and a bound on its rounding."""
+    if not len(columns):
+        return np.zeros((len(rows), *A.shape[1:])), np.zeros((len(rows), *A.shape[1:]))
+    slack = rounding(K, roots[rows], roots[columns], A.reshape(len(A), -1))
+    return product_of_part(K, rows, columns, A, K.engine), slack.reshape(len(rows), *A.shape[1:])
+
+
+def _union(sets: Sequence[np.ndarray]) -> np.ndarray:
+    return np.unique(np.concatenate(sets))
 
 
 def prove(found: Found, values: np.ndarray, slack: np.ndarray, roots: np.ndarray) -> Proof:
