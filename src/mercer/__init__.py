@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from mercer import estimators, losses, solvers
     from mercer.estimators import (
         SVC,
+        KernelDensity,
         KernelHuberRegressor,
         KernelKMeans,
         KernelLogisticRegression,
         KernelMachine,
+        KernelNearestMean,
         KernelPoissonRegressor,
         KernelQuantileRegressor,
         KernelRidge,
         MetricLearner,
+        ParzenClassifier,
     )
 
 __all__ = [
@@ -27,14 +30,17 @@ __all__ = [
     "SVC",
     "Engine",
     "Gram",
+    "KernelDensity",
     "KernelHuberRegressor",
     "KernelKMeans",
     "KernelLogisticRegression",
     "KernelMachine",
+    "KernelNearestMean",
     "KernelPoissonRegressor",
     "KernelQuantileRegressor",
     "KernelRidge",
     "MetricLearner",
+    "ParzenClassifier",
     "RKHSFunction",
     "__version__",
     "check_psd",

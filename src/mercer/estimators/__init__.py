@@ -1,23 +1,29 @@
 """The scikit-learn face: estimators, each a page of code over problems and solvers."""
 
+from mercer.estimators.kernel_density import KernelDensity
 from mercer.estimators.kernel_huber_regressor import KernelHuberRegressor
 from mercer.estimators.kernel_k_means import KernelKMeans
 from mercer.estimators.kernel_logistic_regression import KernelLogisticRegression
 from mercer.estimators.kernel_machine import KernelMachine
+from mercer.estimators.kernel_nearest_mean import KernelNearestMean
 from mercer.estimators.kernel_poisson_regressor import KernelPoissonRegressor
 from mercer.estimators.kernel_quantile_regressor import KernelQuantileRegressor
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.metric_learner import MetricLearner
+from mercer.estimators.parzen_classifier import ParzenClassifier
 from mercer.estimators.svc import SVC
 
 __all__ = [
     "SVC",
+    "KernelDensity",
     "KernelHuberRegressor",
     "KernelKMeans",
     "KernelLogisticRegression",
     "KernelMachine",
+    "KernelNearestMean",
     "KernelPoissonRegressor",
     "KernelQuantileRegressor",
     "KernelRidge",
     "MetricLearner",
+    "ParzenClassifier",
 ]

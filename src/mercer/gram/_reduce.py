@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._checks import describe, integer, refuse
+from mercer.gram._fused import FusedSource
 from mercer.gram._gram import Gram
 from mercer.gram._pool import run
-from mercer.gram._product import band_rows
+from mercer.gram._product import band_rows, product
 from mercer.gram._sources import Buffers
+
+FEW = 64  # labels: with more, their columns are too few to be worth a pass each
 
 
 class Nearest(NamedTuple):
@@ -22,7 +25,9 @@ class Nearest(NamedTuple):
 
 
 def sum_by_label(K: Gram, labels: Any, n_labels: int | None = None, weights: Any = None) -> np.ndarray:
-    """Return S[i, c], the sum of weights[j] K[i, j] over columns j of label c. Cost: a product of n_labels columns.
+    """Return S[i, c], the sum of weights[j] K[i, j] over columns j of label c.
+
+    Cost: n m d for the kernel values, each of which is added to one sum only where there are few labels.
 
     Examples
     --------
@@ -38,9 +43,21 @@ def sum_by_label(K: Gram, labels: Any, n_labels: int | None = None, weights: Any
     if labels.max() >= count:
         refuse("sum_by_label", f"labels must be below n_labels = {count}", labels.max())
     weights = None if weights is None else _a_number_each("sum_by_label", "weights", weights, m, np.float64)
+    if isinstance(K._source, FusedSource) and not K._source.symmetric and count <= FEW and K._remote is None:
+        return _one_label_at_a_time(K, labels, count, np.ones(m) if weights is None else weights)
     onehot = np.zeros((m, count), K.dtype if weights is None else np.float64)
     onehot[np.arange(m), labels] = 1.0 if weights is None else weights
     return (K @ onehot).astype(np.float64, copy=False)
+
+
+def _one_label_at_a_time(K: Gram, labels: np.ndarray, count: int, weights: np.ndarray) -> np.ndarray:
+    """Return the sums as products of one column, the columns of each label side by side: no product with zeros."""
+    found = np.zeros((K.shape[0], count))
+    for c in range(count):
+        columns = np.flatnonzero(labels == c)
+        if len(columns):
+            found[:, c] = product(K._source.take(None, columns), weights[columns], K.engine)
+    return found
 
 
 def _a_number_each(who: str, name: str, values: Any, m: int, dtype: Any) -> np.ndarray:
