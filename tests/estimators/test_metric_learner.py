@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -17,12 +18,20 @@ from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.spaces import Euclidean
 
 
-@parametrize_with_checks([MetricLearner(), MetricLearner(rank=2), MetricLearner(diagonal=True)])
+@parametrize_with_checks(
+    [
+        MetricLearner(),
+        MetricLearner(rank=2),
+        MetricLearner(diagonal=True),
+        MetricLearner(objective="root"),
+        MetricLearner(objective="root", diagonal=True),
+    ]
+)
 def test_it_is_an_estimator(estimator, check):
     check(estimator)
 
 
-@parametrize_with_checks([MetricLearner(kernel="rbf", rank=2)])
+@parametrize_with_checks([MetricLearner(kernel="rbf", rank=2), MetricLearner(objective="root", kernel="rbf")])
 def test_it_is_an_estimator_with_a_kernel(estimator, check):
     check(estimator)
 
@@ -131,6 +140,9 @@ def test_bad_labels_are_named(rng, y, message):
         ({"regularization": -1.0}, "'regularization' must be a finite number >= 0"),
         ({"n_centers": 0, "kernel": "rbf"}, "'n_centers' must be an integer >= 1"),
         ({"engine": 3}, "'engine' must be an Engine"),
+        ({"objective": "rot"}, "'objective' must be one of 'ratio', 'root'"),
+        ({"objective": "root", "tol": 0.0}, "'tol' must be a positive number"),
+        ({"objective": "root", "rank": 1, "diagonal": True}, "exclude each other"),
     ],
 )
 def test_bad_options_are_named(rng, options, message):
@@ -145,6 +157,31 @@ def test_few_pairs_are_drawn_alike_from_a_seed(wine):
     assert np.array_equal(one.A_, two.A_)
     with pytest.raises(ValueError, match="'n_pairs' must be an integer >= 2"):
         MetricLearner(n_pairs=1).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"diagonal": True}, {"kernel": Gaussian(4.0)}])
+def test_the_root_objective_tells_pairs_apart(wine, options):
+    X, y = wine
+    model = MetricLearner(objective="root", **options).fit(X[::2], y[::2])
+    i, j = np.triu_indices(len(X[::2]), 1)
+    d = model.pair_distance(np.column_stack([i, j])[y[::2][i] != y[::2][j]], X=X[::2])
+    assert d.sum() == pytest.approx(1.0, rel=1e-6)
+    assert model.certificate_.relative_gap < (0.1 if options == {"rank": 2} else 1e-6)
+    assert model.score(X[1::2], y[1::2]) > 0.85
+
+
+def test_the_root_objective_draws_where_there_are_too_many_pairs(wine, monkeypatch):
+    X, y = wine
+    monkeypatch.setattr("mercer.estimators.metric_learner.DRAWN", 1000)
+    one, two = (MetricLearner(objective="root", random_state=3).fit(X, y) for _ in range(2))
+    assert one.n_pairs_ == (MetricLearner().fit(X, y).n_pairs_[0], 1000)
+    assert np.array_equal(one.A_, two.A_)
+
+
+def test_a_fit_that_stops_early_says_so(wine):
+    X, y = wine
+    with pytest.warns(ConvergenceWarning, match=r"did not reach tol=1e-06: relative gap .* stopped at the deadline"):
+        MetricLearner(objective="root", deadline=1e-9).fit(X, y)
 
 
 # ------------------------------------------------------------------------------------------------------- the metric

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._checks import describe, integer, is_number, refuse
@@ -16,12 +18,15 @@ from mercer.estimators._machine import Machine, watched, with_callbacks
 from mercer.estimators._pairs import given_pairs, labels_to_codes
 from mercer.estimators._span import Span, span_of
 from mercer.gram.rpcholesky import generator
-from mercer.solvers.metric import LabelPairs, MetricProblem, PairSet, Ratio, learn_metric
+from mercer.solvers import Status
+from mercer.solvers.metric import LabelPairs, MetricProblem, PairSet, Ratio, Root, learn_metric
 from mercer.solvers.metric.pairs import sampled_pairs
 from mercer.spaces import Euclidean
 
 SCORED = 200_000
 """Pairs that `score` draws at most."""
+DRAWN = 500_000
+"""Dissimilar pairs that labels imply and "root" learns from, at most, unless told."""
 KERNEL_RIDGE = 1e-3
 """The regularisation in the space of a kernel, unless one is given."""
 
@@ -29,14 +34,19 @@ KERNEL_RIDGE = 1e-3
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
     """Learn d_A(x, z)^2 = (x - z)'A(x - z) from pairs known to be similar and pairs known to be dissimilar, certified.
 
-    min over psd A of sum over similar pairs of d_A^2, subject to sum over dissimilar pairs of d_A^2 >= 1. The optimum
-    is an eigenvector; what is proved is that no A has a smaller value. Cost: d^2 flops a row or a pair, and d^3.
+    min over psd A of sum over similar pairs of d_A^2, subject to sum over dissimilar pairs of d_A^2 >= 1 ("ratio") or
+    of d_A >= 1 ("root"). What is proved is that no A has a smaller value, or how much smaller it can be.
+    Cost: d^2 flops a row or a pair, and d^3; "root" some tens of passes over the pairs.
 
     Parameters
     ----------
+    objective : {"ratio", "root"}
+        "ratio": the optimum is an eigenvector, so that it sees one direction only, and pairs that are far apart already
+        count most. "root": far pairs count less, and the optimum has the rank it needs, two or three as a rule.
     rank : int, optional
-        A = VV' with so many orthonormal columns V, the best there are. None is the optimum over all A, whose rank is 1
-        unless it is not unique; take a rank to keep more of the data.
+        "ratio": A = VV' with so many orthonormal columns V, the best there are; "root": A of at most this rank. None is
+        the optimum over all A, whose rank with "ratio" is 1 unless it is not unique; take a rank there to keep more of
+        the data.
     diagonal : bool
         Only weights of features.
     kernel : Kernel, str or "precomputed", optional
@@ -52,7 +62,10 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
         similar pairs that never differ in some direction do not decide alone. None is 0, and 0.001 with a kernel, where
         there are always such directions.
     n_pairs : int, optional
-        With labels: learn from so many pairs, drawn half of each kind; None takes all pairs that labels imply.
+        With labels: learn from so many pairs, drawn half of each kind; None takes all pairs that labels imply, with
+        "root" up to 500,000 dissimilar ones, drawn where there are more.
+    tol : float
+        Largest relative gap, with "root".
     deadline : float, optional
         Seconds after which the best metric so far is kept.
     memory : float or str, optional
@@ -98,6 +111,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
     def __init__(
         self,
         *,
+        objective: str = "ratio",
         rank: int | None = None,
         diagonal: bool = False,
         kernel: Any = None,
@@ -107,12 +121,14 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
         n_centers: int | None = 1000,
         regularization: float | None = None,
         n_pairs: int | None = None,
+        tol: float = 1e-6,
         deadline: float | None = None,
         memory: Any = None,
         engine: Any = None,
         verbose: bool = False,
         random_state: Any = None,
     ) -> None:
+        self.objective = objective
         self.rank = rank
         self.diagonal = diagonal
         self.kernel = kernel
@@ -122,6 +138,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
         self.n_centers = n_centers
         self.regularization = regularization
         self.n_pairs = n_pairs
+        self.tol = tol
         self.deadline = deadline
         self.memory = memory
         self.engine = engine
@@ -162,8 +179,9 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
                 if self.span_ is None
                 else self.span_.coordinates(points)
             )
+            solver = self._solver()
             problem = MetricProblem(Z, S, D, self._regularization(), _door.engine_of(self))
-            self.solution_ = learn_metric(problem, self._solver(), deadline=_door.deadline_of(self), watch=watch)
+            self.solution_ = learn_metric(problem, solver, deadline=_door.deadline_of(self), watch=watch)
             self.certificate_ = self.solution_.certificate
             found = self.solution_.components
             self.components_ = found if self.span_ is None else self.span_.on_values(found)
@@ -172,6 +190,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
             self._n_features_out = len(self.components_)
             if self.span_ is not None:
                 self.centers_ = self.span_.centers
+        self._warn()
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -255,7 +274,10 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
 
     def _implied(self, codes: np.ndarray, rng: np.random.Generator) -> tuple[PairSet, PairSet]:
         if self.n_pairs is None:
-            return LabelPairs(codes, same=True), LabelPairs(codes, same=False)
+            similar, dissimilar = LabelPairs(codes, same=True), LabelPairs(codes, same=False)
+            if self.objective == "ratio" or dissimilar.count <= DRAWN:
+                return similar, dissimilar
+            return similar, sampled_pairs(codes, 2 * DRAWN, rng)[1]
         who, most = type(self).__name__, self.n_pairs
         return sampled_pairs(codes, integer(who, "n_pairs", most, 2), rng)
 
@@ -266,7 +288,21 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
         return float(value)
 
     def _solver(self) -> Any:
+        tol = _door.tol_of(self) or 1e-6
+        if _door.one_of(self, "objective", {"ratio": False, "root": True}):
+            return Root(self.rank, self.diagonal, tol)
         return Ratio(self.rank, self.diagonal)
+
+    def _warn(self) -> None:
+        """Give the one warning a fit that missed its tolerance ends with."""
+        if self.solution_.status is Status.CONVERGED:
+            return
+        gap, steps = self.certificate_.relative_gap, self.solution_.stats["steps"]
+        said = f"did not reach tol={self.tol:g}: relative gap {gap:.1e} after {steps} steps"
+        remedy = "Raise deadline, tol or regularization. The metric is the best found; see certificate_."
+        warnings.warn(
+            f"{type(self).__name__} {said}, {self.solution_.status.value}. {remedy}", ConvergenceWarning, stacklevel=4
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -75,3 +75,17 @@ def exact_ratio(problem):
     W = mpmath.matrix([[V[i, j] / mpmath.sqrt(values[j]) for j in kept] for i in range(len(S))])
     share = max(min(mpmath.eigsy(W.T * S * W, eigvals_only=True)), mpmath.mpf(0))
     return float(share / (1 - share)) if share > mpmath.mpf(10) ** -30 else 0.0
+
+
+def exact_root(problem, components):
+    """The root objective of A = L'L scaled to its constraint, in fifty digits: the optimum is at most this."""
+    S, _ = exact_scatters(problem)
+    d = problem.X.shape[1]
+    L = mpmath.matrix(components.tolist())
+    spread = mpmath.mpf(0)
+    pairs = problem.dissimilar
+    for i, j, w in zip(pairs.first, pairs.second, pairs.weights, strict=True):
+        g = mpmath.matrix([mpmath.mpf(float(problem.X[i, c])) - mpmath.mpf(float(problem.X[j, c])) for c in range(d)])
+        spread += mpmath.mpf(float(w)) * mpmath.norm(L * g)
+    similar = sum((L[r, :] * S * L[r, :].T)[0] for r in range(L.rows))
+    return float(similar / spread**2)

@@ -4,6 +4,7 @@ from mercer.solvers.metric.certificate import MetricCertificate
 from mercer.solvers.metric.pairs import LabelPairs, Pairs, PairSet
 from mercer.solvers.metric.problem import Face, MetricProblem, MetricSolution, MetricSolver
 from mercer.solvers.metric.ratio import Ratio
+from mercer.solvers.metric.root import Root
 from mercer.solvers.metric.solve import learn_metric
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "PairSet",
     "Pairs",
     "Ratio",
+    "Root",
     "learn_metric",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,8 +14,12 @@ from scipy import sparse
 from mercer._checks import describe, refuse
 from mercer.solvers.metric.scatter import Block, Scatter, laplacian_scatter, sum_of_squares
 
+Piece = Callable[[], tuple[np.ndarray | None, np.ndarray]]
+"""Makes the weights (None: ones) and the differences of some pairs, when they are needed."""
 CHUNK = 2**18
 """Numbers in a block of differences: some MB, so that it stays in the cache between gathering and multiplying."""
+FEW = 2**14
+"""Up to so many numbers in differences a sparse matrix is not worth making."""
 
 
 class PairSet(ABC):
@@ -28,6 +33,10 @@ class PairSet(ABC):
     @abstractmethod
     def blocks(self, X: np.ndarray) -> list[Block]:
         """Return what makes these rows, some MB at a time."""
+
+    @abstractmethod
+    def listed(self) -> Pairs:
+        """Return the same pairs one by one."""
 
     def scatter(self, X: np.ndarray, threads: int = 1) -> Scatter:
         """Return sum_k w_k (x_i - x_j)(x_i - x_j)'. Cost: d^2 flops a row."""
@@ -91,17 +100,27 @@ class Pairs(PairSet):
         """Return x_i - x_j, one row a pair."""
         return X[self.first] - X[self.second]
 
-    def blocks(self, X: np.ndarray) -> list[Block]:
-        """Return what makes the rows sqrt(w) (x_i - x_j)."""
+    def listed(self) -> Pairs:
+        """Return self."""
+        return self
 
-        def differences(some: slice) -> np.ndarray:
+    def reweighted(self, factor: np.ndarray) -> Pairs:
+        """Return the same pairs, their weights times a positive factor each."""
+        return Pairs(self.first, self.second, self.weights * factor)
+
+    def pieces(self, X: np.ndarray) -> list[Piece]:
+        """Return what makes weights and differences x_i - x_j, some MB at a time."""
+
+        def piece(some: slice) -> tuple[np.ndarray | None, np.ndarray]:
             block = np.take(X, self.first[some], axis=0)
             block -= np.take(X, self.second[some], axis=0)
-            if self.weight is not None:
-                block *= np.sqrt(self.weight[some])[:, None]
-            return block
+            return None if self.weight is None else self.weight[some], block
 
-        return [partial(differences, some) for some in _slices(self.count, X.shape[1])]
+        return [partial(piece, some) for some in _slices(self.count, X.shape[1])]
+
+    def blocks(self, X: np.ndarray) -> list[Block]:
+        """Return what makes the rows sqrt(w) (x_i - x_j)."""
+        return [partial(_rooted, piece) for piece in self.pieces(X)]
 
     def scatter(self, X: np.ndarray, threads: int = 1) -> Scatter:
         """Return X'LX with L the Laplacian of the pair graph; from the differences where there are few pairs.
@@ -110,7 +129,7 @@ class Pairs(PairSet):
         more accurate: X'LX cancels where points are much nearer to each other than to their mean, and then they are
         used as well.
         """
-        if self.count >= 2 * len(X):
+        if self.count >= 2 * len(X) and self.count * X.shape[1] > FEW:
             found = laplacian_scatter(X, self.adjacency(len(X)), threads)
             if found.cancellation < 1e4:
                 return found
@@ -159,6 +178,10 @@ class LabelPairs(PairSet):
         same, n = int((counts * (counts - 1)).sum()) // 2, int(counts.sum())
         return same if self.same else n * (n - 1) // 2 - same
 
+    def listed(self) -> Pairs:
+        """Return the pairs one by one; there may be many."""
+        return _all_pairs(self.codes, self.same)
+
     def blocks(self, X: np.ndarray) -> list[Block]:
         """Return what makes rows about the class means, then (for different labels) the class means about the mean."""
         known = np.flatnonzero(self.codes >= 0)
@@ -177,6 +200,13 @@ class LabelPairs(PairSet):
 
         made: list[Block] = [partial(within, some) for some in _slices(n, X.shape[1])]
         return made if self.same else [*made, between]
+
+
+def _rooted(piece: Piece) -> np.ndarray:
+    w, block = piece()
+    if w is not None:
+        block *= np.sqrt(w)[:, None]
+    return block
 
 
 def _slices(n: int, d: int) -> list[slice]:

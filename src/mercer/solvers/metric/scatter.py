@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ WAITING = 8
 
 Block = Callable[[], np.ndarray]
 """Makes a block of rows when it is needed, on the thread that needs it."""
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +54,18 @@ class Scatter:
             return float(np.max(self.size[some] / np.maximum(left[some], 0.0), initial=1.0))
 
 
-def sum_of_squares(blocks: Sequence[Block], d: int, threads: int) -> Scatter:
+def sum_of_squares(blocks: Iterable[Block], d: int, threads: int) -> Scatter:
     """Return the sum of G'G over blocks of rows G. Cost: d^2 flops a row."""
-    longest = [0] * len(blocks)
+    lengths: list[int] = []
 
-    def square(k: int) -> np.ndarray:
-        G = blocks[k]()
-        longest[k] = len(G)
+    def square(make: Block) -> np.ndarray:
+        G = make()
+        lengths.append(len(G))
         return G.T @ G
 
-    total = _added(square, len(blocks), d, threads)
+    total = added(square, blocks, (d, d), threads)
     # Sums of nonnegative terms: a difference and its weight are rounded 4 times, then come the sums.
-    return Scatter(total, np.diagonal(total).copy(), (max(longest, default=0) + len(blocks) + 4) * EPS)
+    return Scatter(total, np.diagonal(total).copy(), (max(lengths, default=0) + len(lengths) + 4) * EPS)
 
 
 def laplacian_scatter(X: np.ndarray, W: Any, threads: int) -> Scatter:
@@ -77,23 +79,22 @@ def laplacian_scatter(X: np.ndarray, W: Any, threads: int) -> Scatter:
         return (rows * (0.5 * degrees[some])[:, None] - W[some] @ centred).T @ rows
 
     bands = -(-len(X) // BAND)
-    half = _added(product, bands, X.shape[1], threads)
+    half = added(product, range(bands), (X.shape[1], X.shape[1]), threads)
     size = 2 * (degrees @ (centred * centred))
     longest = min(BAND, len(X)) + bands + int(np.diff(W.indptr).max(initial=0)) + 4
     return Scatter(half + half.T, size, longest * EPS)
 
 
-def _added(make: Callable[[int], np.ndarray], count: int, d: int, threads: int) -> np.ndarray:
-    """Return the sum of make(0), make(1), ..., added in this order however many threads make them."""
-    total = np.zeros((d, d))
+def added(make: Callable[[Item], np.ndarray], items: Iterable[Item], shape: tuple[int, ...], threads: int) -> Any:
+    """Return the sum of make(item) over items, added in their order however many threads make them."""
+    total, coming = np.zeros(shape), iter(items)
+    while some := list(islice(coming, WAITING)):
+        waiting: list[Any] = [None] * len(some)
 
-    for start in range(0, count, WAITING):
-        waiting: list[Any] = [None] * min(WAITING, count - start)
+        def keep(k: int, _: Any, some: list[Item] = some, waiting: list[Any] = waiting) -> None:
+            waiting[k] = make(some[k])
 
-        def keep(k: int, _: Any, start: int = start, waiting: list[Any] = waiting) -> None:
-            waiting[k] = make(start + k)
-
-        run(range(len(waiting)), keep, threads, lambda: None)
+        run(range(len(some)), keep, threads, lambda: None)
         for part in waiting:
             total += part
     return total

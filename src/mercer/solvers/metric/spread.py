@@ -1,0 +1,175 @@
+"""How far dissimilar pairs are apart under a factor L, and which way L should change: sum_k w_k |L'q_k|, and M L.
+
+The rows q_k are the differences of the pairs in coordinates in which the sum over similar pairs is |L|^2. With
+c_k = |L'q_k| and M = sum_k w_k q_k q_k' / c_k the gradient of the sum is M L.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer.solvers.metric.pairs import Piece
+from mercer.solvers.metric.scatter import added
+
+SAME = 1e-100
+"""Distances no larger are those of equal points, in coordinates in which distances are about 1."""
+
+
+class Spread(ABC):
+    """The sum of distances as a function of L, (k, r)."""
+
+    @abstractmethod
+    def at(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return sum_k w_k |L'q_k| and M L."""
+
+    @abstractmethod
+    def distances(self, L: np.ndarray) -> np.ndarray:
+        """Return |L'q_k|, one a pair."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowSpread(Spread):
+    """From the differences, piece by piece. Cost: 4 d r flops a pair.
+
+    Parameters
+    ----------
+    pieces : iterable of Piece
+        What makes weights and differences, in the coordinates of the points.
+    basis : array of shape (d, k)
+        B, q = B'(x_i - x_j).
+    threads : int
+        How many to use.
+    """
+
+    pieces: Iterable[Piece]
+    basis: np.ndarray
+    threads: int
+
+    def at(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return sum_k w_k |L'q_k| and M L."""
+        P = self.basis @ L
+
+        def part(piece: Piece) -> np.ndarray:
+            w, G = piece()
+            T = G @ P
+            c = np.sqrt(np.einsum("ij,ij->i", T, T))
+            total = c if w is None else w * c
+            T *= _over(w, c)[:, None]
+            return np.vstack([G.T @ T, np.full((1, P.shape[1]), total.sum())])
+
+        found = added(part, self.pieces, (len(P) + 1, P.shape[1]), self.threads)
+        return float(found[-1, 0]), self.basis.T @ found[:-1]
+
+    def distances(self, L: np.ndarray) -> np.ndarray:
+        """Return |L'q_k|, one a pair."""
+        return np.concatenate([np.linalg.norm(piece()[1] @ (self.basis @ L), axis=1) for piece in self.pieces])
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSpread(Spread):
+    """From the points, where pairs are many: differences are taken after L, and added up along the pair graph.
+
+    M L = Z'(D - W - W')(Z L) for the weights w_k / c_k of its edges. Cost: 4 n k r flops and some reads of r numbers a
+    pair.
+
+    Parameters
+    ----------
+    Z : array of shape (n, k)
+        The points, centred, in the coordinates of the rows q.
+    first, second : arrays of shape (m,)
+        The pairs.
+    weights : array of shape (m,)
+        Their weights.
+    """
+
+    Z: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    weights: np.ndarray
+
+    @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The pairs by their first rows, and where those of each row begin."""
+        order = np.argsort(self.first, kind="stable")
+        starts = np.r_[0, np.cumsum(np.bincount(self.first, minlength=len(self.Z)))].astype(np.int32)
+        first, second = (v[order].astype(np.int32) for v in (self.first, self.second))
+        return first, second, self.weights[order], starts
+
+    def at(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return sum_k w_k |L'q_k| and M L."""
+        i, j, w, starts = self._sorted
+        n, Y = len(self.Z), self.Z @ L
+        c = _apart(Y, i, j)
+        W = sparse.csr_matrix((_over(w, c), j, starts), shape=(n, n))
+        degrees = W @ np.ones(n) + W.T @ np.ones(n)
+        return float(w @ c), self.Z.T @ (degrees[:, None] * Y - W @ Y - W.T @ Y)
+
+    def distances(self, L: np.ndarray) -> np.ndarray:
+        """Return |L'q_k|, one a pair."""
+        return _apart(self.Z @ L, self.first, self.second)
+
+
+def _over(w: np.ndarray | None, c: np.ndarray) -> np.ndarray:
+    """Return w / c, 0 where points are equal."""
+    return np.asarray((1.0 if w is None else w) / np.where(c > SAME, c, np.inf))
+
+
+def _apart(Y: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    T = np.take(Y, i, axis=0)
+    T -= np.take(Y, j, axis=0)
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", T, T)))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSpread(Spread):
+    """With a diagonal L, (k, 1): c_k^2 = sum_j q_kj^2 L_j^2, and M is its diagonal. Cost: 4 d flops a pair.
+
+    Parameters
+    ----------
+    pieces : iterable of Piece
+        As of `RowSpread`.
+    scale : array of shape (k,)
+        Of each feature.
+    threads : int
+        How many to use.
+    """
+
+    pieces: Iterable[Piece]
+    scale: np.ndarray
+    threads: int
+
+    def at(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return sum_k w_k |L'q_k| and M L."""
+        found = added(lambda piece: self._part(piece, L), self.pieces, (len(L) + 1, 1), self.threads)
+        return float(found[-1, 0]), found[:-1] * L
+
+    def _part(self, piece: Piece, L: np.ndarray) -> np.ndarray:
+        w, squares = self._squares(piece)
+        c = np.sqrt(squares @ (L[:, 0] ** 2))
+        total = c.sum() if w is None else w @ c
+        return np.append(_over(w, c) @ squares, total)[:, None]
+
+    def _squares(self, piece: Piece) -> tuple[Any, np.ndarray]:
+        w, G = piece()
+        return w, (G * self.scale) ** 2
+
+    def distances(self, L: np.ndarray) -> np.ndarray:
+        """Return |L'q_k|, one a pair."""
+        return np.concatenate([np.sqrt(self._squares(piece)[1] @ (L[:, 0] ** 2)) for piece in self.pieces])
+
+
+def held(rows: np.ndarray, weights: Any) -> list[Piece]:
+    """Return pieces of rows that are kept in memory."""
+    step = max(64, 2**18 // max(1, rows.shape[1]))
+
+    def piece(a: int) -> tuple[np.ndarray | None, np.ndarray]:
+        return None if weights is None else weights[a : a + step], rows[a : a + step]
+
+    return [partial(piece, a) for a in range(0, len(rows), step)]
