@@ -26,6 +26,7 @@ MODELS = [
     KernelRidge(alpha=0.0, kernel="linear"),
     KernelRidge(kernel=0.5 * Gaussian(scale="median") + Linear(), solver="cg", tol=1e-12),
     KernelRidge(solver="eigen", engine=Engine(threads=1)),
+    KernelRidge(alpha=0.1, n_centers=90, intercept="free", tol=1e-11),
 ]
 KERNELS = {
     "linear": {},
@@ -182,6 +183,78 @@ def test_pipelines_searches_clone_and_pickle():
     model = search.best_estimator_
     assert clone(model).get_params()["kernel"] == model.kernel
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X[:5]), model.predict(X[:5]))
+
+
+# ---------------------------------------------------------------- centres
+
+
+@pytest.mark.parametrize("method", ["uniform", "k-means++", "rpcholesky"])
+def test_centers_follow_the_points_not_the_order_of_the_rows(method, table):
+    X, Y = table
+    model = KernelRidge(0.1, gamma=0.5, n_centers=30, centers=method, tol=1e-10, random_state=3)
+    first = model.fit(X, Y).predict(X)
+    assert model.centers_.method == method
+    assert model.X_fit_.shape == (30, 3)
+    assert model.dual_coef_.shape == (30, 2)
+    assert model.solver_ == "CenterGradients"
+    rows = np.random.default_rng(0).permutation(len(X))
+    close(clone(model).fit(X[rows], Y[rows]).predict(X), first)
+    w = np.ones(len(X))
+    w[::4], w[1::4] = 2.0, 0.0
+    literally = np.repeat(np.arange(len(X)), w.astype(int))
+    weighted, repeated = clone(model).fit(X, Y, w), clone(model).fit(X[literally], Y[literally])
+    close(weighted.predict(X), repeated.predict(X))
+    assert (w[weighted.centers_.indices] > 0).all()
+    for form in (sparse.csr_matrix(X), X.tolist()):
+        close(clone(model).fit(form, Y).predict(form), first)
+
+
+def test_all_rows_as_centers_are_the_exact_problem(table):
+    X, y = table[0][:120], table[1][:120, 0]
+    exact = KernelRidge(0.5, gamma=1.0, intercept="free").fit(X, y)
+    for given in ({"n_centers": 120}, {"n_centers": 500}):
+        assert KernelRidge(0.5, gamma=1.0, intercept="free", **given).fit(X, y).centers_ is None
+    on_all = KernelRidge(0.5, gamma=1.0, intercept="free", centers=X, tol=1e-12, certify="full").fit(X, y)
+    assert on_all.solver_ == "CenterGradients"
+    bound = exact.certificate_.prediction_bound(X) + on_all.certificate_.prediction_bound(X)
+    assert (np.abs(exact.predict(X) - on_all.predict(X)) <= bound).all()
+    close(on_all.predict(X), exact.predict(X), 1e-6)
+
+
+def test_centers_of_a_gram_matrix_are_positions(table):
+    X, y = table[0], table[1][:, 0]
+    K = Gaussian(1.3)(X)
+    rows = np.arange(0, 300, 10)
+    wanted = KernelRidge(0.1, kernel=Gaussian(1.3), centers=X[rows], tol=1e-10).fit(X, y)
+    given = KernelRidge(0.1, kernel="precomputed", centers=rows, tol=1e-10).fit(K, y)
+    close(given.predict(K[:50]), wanted.predict(X[:50]))
+    drawn = KernelRidge(0.1, kernel="precomputed", n_centers=40, random_state=0).fit(K, y)
+    assert len(drawn.dual_coef_) == len(np.unique(drawn.centers_.indices)) == 40
+
+
+def test_what_is_certified_is_a_choice(table):
+    X, y = table[0], table[1][:, 0]
+    proofs = {c: KernelRidge(0.1, n_centers=20, certify=c, random_state=0).fit(X, y).certificate_ for c in
+              ("auto", "full", "none")}  # fmt: skip
+    assert proofs["none"] is None
+    assert proofs["full"].scope.startswith("all functions of the space")
+    assert proofs["full"].prediction_bound(X).shape == (300,)
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ({"n_centers": 0}, "'n_centers' must be an integer >= 1; got 0"),
+        ({"centers": "best"}, "'centers' must be one of 'uniform', 'k-means\\+\\+', 'rpcholesky'; got 'best'"),
+        ({"centers": np.ones((2, 5))}, "features"),
+        ({"centers": np.ones((2, 3)), "n_centers": 3}, "'n_centers' must be None where the centres are given; got 3"),
+        ({"n_centers": 9, "solver": "cholesky"}, "Cholesky takes no centres"),
+        ({"certify": True}, "'certify' must be one of 'auto', 'full', 'none'; got True"),
+    ],
+)
+def test_bad_centers_are_refused(given, words, table):
+    with pytest.raises(ValueError, match=words):
+        KernelRidge(**given).fit(*table)
 
 
 # ---------------------------------------------------------------- when it does not get there

@@ -8,7 +8,7 @@ from mercer import Engine
 from mercer.functions import choose_centers
 from mercer.kernels import Gaussian, Linear, SetIntersection
 
-METHODS = ["uniform", "kmeans++", "rpcholesky"]
+METHODS = ["uniform", "k-means++", "rpcholesky"]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -23,7 +23,7 @@ def test_centres_are_rows_and_follow_the_random_state(method, rng):
     assert (a.pivots is not None) == (method == "rpcholesky")
 
 
-@pytest.mark.parametrize("method", ["kmeans++", "rpcholesky"])
+@pytest.mark.parametrize("method", ["k-means++", "rpcholesky"])
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_repeated_rows_are_chosen_once(method, precision, rng):
     places = rng.standard_normal((7, 2)) * 5
@@ -38,7 +38,7 @@ def test_kmeans_pp_visits_every_cluster(rng):
     X = np.repeat(centres, 80, axis=0) + rng.standard_normal((800, 10))
     for kernel in (Linear(), Gaussian(8.0)):
         hits = [
-            len({int(i) // 80 for i in choose_centers(kernel, X, 10, "kmeans++", random_state=s).indices})
+            len({int(i) // 80 for i in choose_centers(kernel, X, 10, "k-means++", random_state=s).indices})
             for s in range(5)
         ]
         assert np.mean(hits) > 9
@@ -72,7 +72,7 @@ def test_all_rows_sets_and_frames(method):
         ({"n_centers": 0}, "'n_centers' must be an integer >= 1; got 0"),
         ({"n_centers": 5}, "'n_centers' must be at most the number of rows, 4; got 5"),
         ({"n_centers": 2.5}, "'n_centers' must be an integer"),
-        ({"method": "best"}, "'method' must be one of 'uniform', 'kmeans\\+\\+', 'rpcholesky'; got 'best'"),
+        ({"method": "best"}, "'method' must be one of 'uniform', 'k-means\\+\\+', 'rpcholesky'; got 'best'"),
         ({"random_state": "a"}, "'random_state' must be a seed, a generator or None"),
         ({"X": [[np.nan]] * 4}, "finite numbers"),
         ({"X": "abc"}, "X must be a table of rows"),

@@ -176,7 +176,7 @@ def test_wrong_arguments_are_refused(rng):
         gram("rbf", X)
     with pytest.raises(TypeError, match=r"gram: 'engine' must be an Engine; got 2. For example Engine\(threads=2\)."):
         gram(Linear(), X, engine=2)
-    with pytest.raises(ValueError, match=r"gram: 'stored' must be True, False or 'auto'; got 'always'."):
+    with pytest.raises(ValueError, match=r"gram: 'stored' must be True, False, 'auto' or 'dear'; got 'always'."):
         gram(Linear(), X, stored="always")
 
 

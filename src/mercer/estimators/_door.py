@@ -15,10 +15,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data as checked_by_sklearn
 
-from mercer._checks import describe, is_number, positive, refuse
+from mercer._checks import describe, integer, is_number, positive, refuse
 from mercer.engine import Engine
-from mercer.functions import RKHSFunction
+from mercer.functions import RKHSFunction, choose_centers
+from mercer.functions.centers import METHODS
 from mercer.gram import Gram, from_matrix, gram
+from mercer.gram.rpcholesky import generator
 from mercer.kernels import Custom, Kernel, named
 from mercer.kernels._views import n_rows, take
 
@@ -112,6 +114,22 @@ def resolved(kernel: Kernel, X: Any, w: np.ndarray | None = None) -> Kernel:
         counts = np.diff(np.rint(np.cumsum(w) * (max(len(w), 1000) / w.sum())), prepend=0.0)
     rows = np.repeat(np.arange(len(w)), counts.astype(np.intp))
     return found if len(rows) == len(w) and (counts == 1).all() else kernel.resolve(take(X, rows))
+
+
+def centers_of(estimator: Any, K: Gram, w: np.ndarray | None) -> Any:
+    """Return the centres that ``n_centers`` and ``centers`` ask for: chosen or given ones, or None for all rows."""
+    who, given, m = type(estimator).__name__, estimator.centers, estimator.n_centers
+    if not isinstance(given, str):
+        if m is not None:
+            refuse(who, "'n_centers' must be None where the centres are given", describe(m))
+        return np.asarray(given) if K.kernel is None else points(estimator, given, reset=False)
+    method = one_of(estimator, "centers", {name: name for name in METHODS})
+    if m is None or integer(who, "n_centers", m, 1) >= K.shape[0]:
+        return None
+    if K.kernel is not None:
+        return choose_centers(K.kernel, K.points, m, method, estimator.random_state, K.engine, w)
+    rows = np.arange(K.shape[0]) if w is None else np.flatnonzero(w > 0)
+    return generator(who, estimator.random_state).permutation(rows)[:m]
 
 
 def values(estimator: Any, function: RKHSFunction, X: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._checks import describe, refuse
 from mercer.estimators._door import (
+    centers_of,
     deadline_of,
     engine_of,
     one_of,
@@ -22,7 +23,7 @@ from mercer.estimators._door import (
 )
 from mercer.estimators._machine import Machine, warn_if_short, watched, with_callbacks
 from mercer.losses import Squared
-from mercer.solvers import Auto, Cholesky, ConjugateGradients, Eigen, HalfSquare, Problem, solve
+from mercer.solvers import Auto, Cholesky, ConjugateGradients, Eigen, HalfSquare, Problem, Solution, solve
 
 _DEFAULT_TOL = 1e-10
 
@@ -32,7 +33,8 @@ class KernelRidge(RegressorMixin, Machine):
 
     The answer is f = sum_j c_j k(., x_j) with (K + alpha W^-1) c + b = y. Every fit ends with a certificate recomputed
     from the data in double precision: a duality gap, and from it a bound on the error of every prediction.
-    Cost: n^2 kernel values; n^3 / 3 flops up to 8,000 rows, some tens of products with K above.
+    Cost: n^2 kernel values; n^3 / 3 flops up to 8,000 rows, some tens of products with K up to 60,000. Beyond, or with
+    ``n_centers``, f is a combination of m sections only: some twenty passes over n m kernel values, m^3 flops.
 
     Parameters
     ----------
@@ -45,12 +47,20 @@ class KernelRidge(RegressorMixin, Machine):
         Parameters of kernels given by name, as in scikit-learn.
     kernel_params : dict, optional
         Keyword arguments of a kernel given as a function.
+    n_centers : int, optional
+        How many centres f is made of; None is all rows, or 4,000 of more than 60,000 (`mercer.solvers.Auto`).
+    centers : {"uniform", "k-means++", "rpcholesky"} or points
+        How they are chosen (`mercer.functions.choose_centers`), or the centres themselves (for "precomputed", positions
+        of rows).
     intercept : {"none", "free"}
         Whether there is a b, free of penalty.
     solver : {"auto", "cholesky", "cg", "eigen"}
         "auto": `mercer.solvers.Auto`.
     tol : float, optional
-        Largest relative residual; None is 1e-10 for exact solvers, 1e-3 for conjugate gradients.
+        Largest relative residual; None is 1e-10 for exact solvers, 1e-3 for conjugate gradients, 1e-4 on centres.
+    certify : {"auto", "full", "none"}
+        Among which functions f is proved near optimal: "full": all; "auto": all while that takes fewer kernel values
+        than the fit, else those on the centres; "none": no certificate.
     deadline : float, optional
         Seconds after which the best model so far is kept, with its certificate and one warning.
     memory : float or str, optional
@@ -60,20 +70,22 @@ class KernelRidge(RegressorMixin, Machine):
     verbose : bool
         Whether progress is shown on standard error.
     random_state : int, Generator or None
-        For the preconditioner of conjugate gradients.
+        For centres, and for the preconditioner of conjugate gradients.
 
     Attributes
     ----------
-    dual_coef_ : array of shape (n,) or (n, t)
+    dual_coef_ : array of shape (n,) or (n, t), on centres (m,) or (m, t)
         c.
     intercept_ : float or array of shape (t,)
         b.
     X_fit_ : as X
-        The training points.
+        The points that c belongs to: those of training, or the centres.
+    centers_ : Centers or None
+        The centres, and which rows they are; None for all rows.
     function_ : RKHSFunction
         f; None for "precomputed".
     certificate_ : Certificate
-        What was proved.
+        What was proved; None if certify="none".
     solution_ : Solution
         All of it.
     solver_ : str
@@ -98,9 +110,12 @@ class KernelRidge(RegressorMixin, Machine):
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Any = None,
+        n_centers: int | None = None,
+        centers: Any = "uniform",
         intercept: str = "none",
         solver: str = "auto",
         tol: float | None = None,
+        certify: str = "auto",
         deadline: float | None = None,
         memory: Any = None,
         engine: Any = None,
@@ -113,9 +128,12 @@ class KernelRidge(RegressorMixin, Machine):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.n_centers = n_centers
+        self.centers = centers
         self.intercept = intercept
         self.solver = solver
         self.tol = tol
+        self.certify = certify
         self.deadline = deadline
         self.memory = memory
         self.engine = engine
@@ -139,26 +157,36 @@ class KernelRidge(RegressorMixin, Machine):
         y = targets(self, X, y)
         w = weights(self, X, sample_weight)
         with watched(self, X, y, w) as watch:
+            K = training_gram(self, X, engine_of(self), w)
             problem = Problem(
-                training_gram(self, X, engine_of(self), w), y, Squared(), HalfSquare(self._lam(y)), w,
-                one_of(self, "intercept", {"none": False, "free": True}),
+                K, y, Squared(), HalfSquare(self._lam(y)), w,
+                one_of(self, "intercept", {"none": False, "free": True}), centers_of(self, K, w),
             )  # fmt: skip  # in the order of the record
-            self.solution_ = solve(problem, self._solver(), deadline=deadline_of(self), watch=watch)
-            self.dual_coef_ = self.solution_.coefficients
-            self.intercept_ = self.solution_.offset if y.ndim == 2 else float(self.solution_.offset[0])
-            self.X_fit_ = X
-            self.function_ = self.solution_.function
-            self.certificate_ = self.solution_.certificate
-            self.solver_ = self.solution_.stats["solver"]
+            proof = one_of(self, "certify", {name: name for name in ("auto", "full", "none")})
+            found = solve(problem, self._solver(problem), deadline=deadline_of(self), watch=watch, certify=proof)
+            self._keep(found, X, y)
         warn_if_short(self, self.solution_, _DEFAULT_TOL if self.tol is None else self.tol)
         return self
+
+    def _keep(self, found: Solution, X: Any, y: np.ndarray) -> None:
+        self.solution_ = found
+        self.dual_coef_ = found.coefficients
+        self.intercept_ = found.offset if y.ndim == 2 else float(found.offset[0])
+        self.centers_ = found.centers
+        self.X_fit_ = X if found.centers is None or found.function is None else found.centers.points
+        self.function_ = found.function
+        self.certificate_ = found.certificate
+        self.solver_ = found.stats["solver"]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return f(X) + b, of shape (m,) or (m, t), in double precision. Cost: m n kernel values, never stored."""
         check_is_fitted(self)
         X = points(self, X, reset=False)
-        f = X @ self.dual_coef_ if self.function_ is None else values(self, self.function_, X)
+        f = self._of_matrix(X) if self.function_ is None else values(self, self.function_, X)
         return np.asarray(f) + self.intercept_
+
+    def _of_matrix(self, K: Any) -> np.ndarray:
+        return np.asarray((K if self.centers_ is None else K[:, self.centers_.indices]) @ self.dual_coef_)
 
     def _lam(self, y: np.ndarray) -> float | tuple[float, ...]:
         given = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)) if _numeric(self.alpha) else None
@@ -169,15 +197,17 @@ class KernelRidge(RegressorMixin, Machine):
             refuse(type(self).__name__, wanted, describe(self.alpha))
         return float(given[0]) if len(given) == 1 else tuple(given.tolist())
 
-    def _solver(self) -> Any:
+    def _solver(self, problem: Problem) -> Any:
         tol = tol_of(self)
         exact, seed = _DEFAULT_TOL if tol is None else tol, self.random_state
         choices = {
-            "auto": Auto(tol, seed),
+            "auto": Auto(tol, seed, self.centers if isinstance(self.centers, str) else "uniform"),  # type: ignore[arg-type]  # checked
             "cholesky": Cholesky(exact),
             "cg": ConjugateGradients(1e-3 if tol is None else tol, random_state=seed),
             "eigen": Eigen(),
         }
+        if problem.centers is not None:
+            choices["cg"] = choices["auto"]
         return one_of(self, "solver", choices)
 
     def __sklearn_tags__(self) -> Any:

@@ -14,6 +14,7 @@ from mercer.kernels._statistics import Dot, Squares, Statistic
 
 DIRECT_UP_TO = 32  # coordinates: above, a matrix product with repaired cancellation is faster than differences
 STEP = 128  # rows of a tile in the compiled loop: it stays in the second-level cache
+CHEAP_UP_TO = 16  # coordinates: a value of so few is computed about as fast as it is read
 NEAR = 0.01  # squared distances below this share of |x|^2 + |z|^2 are recomputed from the rows
 
 
@@ -75,6 +76,10 @@ class FusedSource(Source):
     @property
     def mirrors(self) -> bool:
         return not self.direct
+
+    @property
+    def cheap(self) -> bool:
+        return self.direct and sum(_depth(p.left) for p in self.pairs) <= CHEAP_UP_TO
 
     # ------------------------------------------------------------ what the tile loop is asked for
 

@@ -48,6 +48,10 @@ class DenseSource(Source):
     def swapped(self) -> Source:
         return DenseSource(self.K.T, self.dtype, symmetric=self.symmetric)
 
+    @property
+    def cheap(self) -> bool:
+        return True
+
 
 class PackedSource(Source):
     """A symmetric matrix held as its upper blocks: half the memory, and each entry is read once for both places."""
@@ -101,6 +105,10 @@ class PackedSource(Source):
 
     def swapped(self) -> Source:
         return self
+
+    @property
+    def cheap(self) -> bool:
+        return True
 
 
 class FactorSource(Source):

@@ -15,16 +15,18 @@ from mercer.gram._cluster import Remote
 from mercer.gram._gram import Gram
 from mercer.gram._held import DenseSource, FactorSource
 from mercer.gram._lower import lower
+from mercer.gram._sources import Source
 from mercer.kernels import Kernel
 from mercer.kernels._evaluate import diagonal, evaluate
 from mercer.kernels._form import Form
 from mercer.kernels._views import n_rows
 
 SMALL = 2**16  # entries: up to here NumPy evaluates the plain rules in float64, and nothing is compiled
+MOST_IF_DEAR = 3 * 2**30  # bytes stored unasked
 
 
 def gram(
-    kernel: Kernel, X: Any, Y: Any = None, engine: Engine | None = None, stored: bool | Literal["auto"] = False
+    kernel: Kernel, X: Any, Y: Any = None, engine: Engine | None = None, stored: bool | Literal["auto", "dear"] = False
 ) -> Gram:
     """Return the Gram matrix k(x_i, y_j) as a lazy linear map.
 
@@ -36,9 +38,10 @@ def gram(
         Rows are points. Without Y it is X, and products compute each kernel value once for both its places.
     engine : Engine, optional
         Threads, memory, precision, cluster.
-    stored : bool or "auto"
+    stored : bool, "auto" or "dear"
         Compute all values now and keep them (half of them, if X = Y): pays from a few products on. ``"auto"`` does
-        so when they fit the memory budget.
+        so when they fit the memory budget; ``"dear"`` when they also take longer to compute than to read (Gaussians
+        of up to 16 columns do not) and fit a quarter of the budget and 3 GiB.
 
     Notes
     -----
@@ -68,9 +71,9 @@ def gram(
     kernel = kernel.resolve(X) if Y is None else kernel
     form = kernel.form()
     source = _source(form, X, Y, engine)
-    if stored not in (True, False, "auto"):
-        refuse("gram", "'stored' must be True, False or 'auto'", describe(stored))
-    if stored and _may_store(stored_bytes(source), source.n, source.m, engine, auto=stored == "auto"):
+    if stored not in (True, False, "auto", "dear"):
+        refuse("gram", "'stored' must be True, False, 'auto' or 'dear'", describe(stored))
+    if stored and _may_store(source, engine, stored):
         source = store(source, engine)
     remote = None if engine.client is None or stored is True else Remote(kernel, X, Y, engine)
     own = None if Y is not None else lambda: diagonal(form, X)
@@ -95,12 +98,15 @@ def _source(form: Form, X: Any, Y: Any, engine: Engine) -> Any:
     return source
 
 
-def _may_store(need: int, n: int, m: int, engine: Engine, *, auto: bool) -> bool:
+def _may_store(source: Source, engine: Engine, stored: bool | str) -> bool:
+    need = stored_bytes(source)
+    if stored == "dear":
+        return not source.cheap and engine.client is None and need <= min(engine.budget // 4, MOST_IF_DEAR)
     if need <= engine.budget:
         return True
-    if not auto:
+    if stored is True:
         refuse(
-            "gram", f"a stored {n} x {m} {engine.dtype.name} matrix needs {need / 2**30:.3g} GiB",
+            "gram", f"a stored {source.n} x {source.m} {engine.dtype.name} matrix needs {need / 2**30:.3g} GiB",
             f"a budget of {engine.budget / 2**30:.3g} GiB", "Use the lazy Gram (the default), or Engine(memory=...).",
             MemoryError,
         )  # fmt: skip  # message and remedy on a line each

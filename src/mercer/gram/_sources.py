@@ -74,6 +74,11 @@ class Source(ABC):
         """Whether copying a tile to its mirror is cheaper than computing it there."""
         return False
 
+    @property
+    def cheap(self) -> bool:
+        """Whether values are computed about as fast as they are read from memory, so that storing gains nothing."""
+        return False
+
     def dot(self, i0: int, i1: int, j0: int, j1: int, v: np.ndarray, out: np.ndarray, buffers: Buffers) -> None:
         """Add the block times v (for its columns) to out (for its rows, float64)."""
         h, w = self.tile_shape()
@@ -177,6 +182,10 @@ class WeightedSource(Source):
 
     def swapped(self) -> Source:
         return WeightedSource(self.right, self.left, self.part.swapped())
+
+    @property
+    def cheap(self) -> bool:
+        return self.part.cheap
 
     def prepare(self) -> None:
         self.part.prepare()

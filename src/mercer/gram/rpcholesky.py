@@ -47,7 +47,9 @@ class RandomPivots:
         return float(self.residual.sum())
 
 
-def random_pivots(K: Any, rank: int, *, block: int = 128, tol: float = 1e-6, random_state: Any = None) -> RandomPivots:
+def random_pivots(
+    K: Any, rank: int, *, block: int = 128, tol: float = 1e-6, weights: Any = None, random_state: Any = None
+) -> RandomPivots:
     """Return F with K ~= F F' by block randomly pivoted Cholesky (RPCholesky).
 
     Each round draws a block of points with probability proportional to the remaining diagonal d, takes their rows of K
@@ -65,6 +67,8 @@ def random_pivots(K: Any, rank: int, *, block: int = 128, tol: float = 1e-6, ran
         How many points are drawn at once.
     tol : float
         Stop when the trace of the remainder is below tol times that of K.
+    weights : array of shape (n,), optional
+        Draws are in proportion to weights times the remaining diagonal.
     random_state : int, Generator or None
         Where the draws come from.
 
@@ -96,10 +100,11 @@ def random_pivots(K: Any, rank: int, *, block: int = 128, tol: float = 1e-6, ran
     rng = generator(WHO, random_state)
     # Residuals below this are rounding of float32; their points count as explained.
     floor = 32 * float(np.finfo(np.float32).eps) * d
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     rows, pivots = np.empty((rank, n), np.float32), np.empty(rank, np.intp)
     left, k = d.copy(), 0
     while k < rank:
-        live = np.where(left > floor, left, 0.0)
+        live = np.where(left > floor, w * left, 0.0)
         if not live.any() or left.sum() <= tol * d.sum():
             break
         b = min(block, rank - k, int(np.count_nonzero(live)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -43,11 +44,16 @@ class Span:
         """The same in double precision."""
         return self._columns(fresh(self.problem.gram))
 
-    def _columns(self, K: Gram) -> Gram:
+    def held_columns(self, *, double: bool = False) -> Gram:
+        """The same for many products: stored where that is faster and fits."""
+        K = fresh(self.problem.gram) if double else self.problem.gram
+        return self._columns(K, "dear")
+
+    def _columns(self, K: Gram, stored: Any = False) -> Gram:
         centers = self.problem.centers
         if K.kernel is None:
             return from_matrix(K.block(columns=centers.indices), K.engine, symmetric=False)
-        return gram(K.kernel, K.points, centers.points, engine=K.engine)
+        return gram(K.kernel, K.points, centers.points, engine=K.engine, stored=stored)
 
     @cached_property
     def square(self) -> np.ndarray:

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dlauum, dpotrf, slauum, spotrf
 
+from mercer.functions import choose_centers
+from mercer.gram import Gram
+from mercer.gram._normal import is_stored, normal_product, transposed_product
 from mercer.losses import traits
 from mercer.solvers._conjugate import conjugate_gradients
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._span import Span
+from mercer.solvers._triangular import solve_lower
 from mercer.solvers.problem import Problem
 from mercer.solvers.watch import Clock
 
-Map = Callable[[np.ndarray], np.ndarray]
+SINGLE = 1e-5  # residuals down to here are reached with float32 tiles and a float32 preconditioner
+FLOAT64_UP_TO = 1000  # centres: below, a float64 preconditioner costs nothing to speak of
+FLOOR = 3e-7  # the least shift, relative to the largest eigenvalue, that keeps a float32 preconditioner definite
 
 
 @dataclass(frozen=True)
 class CenterGradients(Solver):
-    """Minimise the squared loss over functions on the problem's centres; never n x n, nor n x m numbers.
+    """Minimise the squared loss over functions on centres; never n x n numbers, and n x m only where that is faster.
 
     Stationarity is (K_nC'W K_nC + lam K_CC) c = K_nC'W (y - b). With K_CC = T'T and A'A = (sum w / m) T T' + lam I, its
     unknowns are beta, c = T^-1 A^-1 beta: centres drawn at random make that system well conditioned, so a few steps do.
-    Cost: n m kernel values a step, m^3 flops before, about 16 m^2 bytes.
+    Each step is one pass over the n m kernel values: a strip of rows is computed, used for K_nC c and for K_nC' times
+    that, and forgotten; values that take longer to compute than to read are stored where they fit.
+    Cost: n m kernel values a step, 2 m^3 flops before, about 24 m^2 bytes.
 
     Parameters
     ----------
@@ -33,68 +42,168 @@ class CenterGradients(Solver):
         Largest relative residual.
     max_steps : int
         In all.
+    n_centers : int, optional
+        How many centres are chosen for a problem that comes without.
+    method : {"uniform", "k-means++", "rpcholesky"}
+        How; see `choose_centers`.
+    random_state : int, Generator or None
+        Where the draws come from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import gram
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.losses import Squared
+    >>> from mercer.solvers import CenterGradients, HalfSquare, Problem, solve
+    >>> X = np.linspace(0, 1, 500).reshape(-1, 1)
+    >>> problem = Problem(gram(Gaussian(scale=0.5), X), np.sin(6 * X[:, 0]), Squared(), HalfSquare(0.1))
+    >>> found = solve(problem, CenterGradients(n_centers=20, random_state=0))
+    >>> len(found.coefficients), found.converged
+    (20, True)
     """
 
     tol: float = 1e-4
     max_steps: int = 100
+    n_centers: int | None = None
+    method: Literal["uniform", "k-means++", "rpcholesky"] = "uniform"
+    random_state: Any = None
 
     def refuses(self, problem: Problem) -> str | None:
         """Return why this solver will not take a problem, or None."""
         if not traits(problem.loss).quadratic:
             return "CenterGradients solves the squared loss only."
-        if problem.centers is None:
+        if problem.centers is None and (self.n_centers is None or problem.gram.kernel is None):
             return "CenterGradients needs a problem with centres; see mercer.functions.choose_centers."
         return None if np.min(problem.lam) > 0 else "CenterGradients needs lam > 0."
 
     def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
         """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
-        span, w, y = Span(problem), problem.weights[:, None], problem.targets
-        kept, sizes = span.norm.kept, span.norm.sizes[:, None]
-        T, K, A = span.norm.L, span.columns, span.square[np.ix_(span.norm.kept, span.norm.kept)]
-        total, m = float(w.sum()), problem.n_coefficients
-        mean = (w * y).sum(axis=0) / total if problem.intercept else np.zeros(problem.n_targets)
-
-        def spread(c: np.ndarray) -> np.ndarray:
-            out = np.zeros((m, c.shape[1]))
-            out[kept] = c / sizes
-            return out
-
-        def centred(values: np.ndarray) -> np.ndarray:
-            """Return W (values - their weighted mean): b is free."""
-            return w * (values - (w * values).sum(axis=0) / total) if problem.intercept else w * values
-
-        def back(values: np.ndarray) -> np.ndarray:
-            return (K.T @ values)[kept] / sizes
-
-        inner = [np.linalg.cholesky(total / m * (T.T @ T) + lam * np.eye(len(kept))) for lam in problem.lam]
-
-        def down(beta: np.ndarray) -> np.ndarray:
-            x = np.column_stack([_solve(L, beta[:, k], 1) for k, L in enumerate(inner)])
-            return _solve(T, x, 1)
-
-        def up(v: np.ndarray) -> np.ndarray:
-            x = _solve(T, v, 0)
-            return np.column_stack([_solve(L, x[:, k], 0) for k, L in enumerate(inner)])
-
-        def apply(beta: np.ndarray) -> np.ndarray:
-            c = down(beta)
-            return up(back(centred(K @ spread(c))) + problem.lam * (A @ (c / sizes)) / sizes)
-
-        start = state.get("beta")
+        chosen = problem if problem.centers is not None else self._with_centers(problem)
+        system = _Normal(chosen, fine=self.tol < SINGLE)
         run = conjugate_gradients(
-            apply,
-            up(back(w * (y - mean))),
-            lambda R: R,
-            tol=self.tol,
-            max_steps=self.max_steps,
-            clock=clock,
-            start=start,
-        )
-        c = spread(down(run.Z))
-        b = mean - (w * (K @ c)).sum(axis=0) / total if problem.intercept else np.zeros(problem.n_targets)
-        stats = {"rank": len(kept), "kernel_values": 2 * (run.steps + 2) * len(y) * m}
-        return Answer(c, b, run.status, run.steps, float(run.residual.max()), stats, {"beta": run.Z})
+            system.apply, system.right, lambda R: R,
+            tol=self.tol, max_steps=self.max_steps, clock=clock, start=system.start(state.get("c")),
+        )  # fmt: skip  # the system, then how to solve it
+        c, b = system.answer(run.Z)
+        n, m = len(problem.y), chosen.n_coefficients
+        passes = 1 if is_stored(system.columns) else run.steps + 3
+        stats = {"rank": len(system.kept), "n_centers": m, "kernel_values": passes * n * m}
+        centers = None if chosen is problem else chosen.centers
+        return Answer(c, b, run.status, run.steps, float(run.residual.max()), stats, {"c": c}, centers)
+
+    def _with_centers(self, problem: Problem) -> Problem:
+        K, m = problem.gram, min(int(self.n_centers or 1), len(problem.y))
+        found = choose_centers(K.kernel, K.points, m, self.method, self.random_state, K.engine, problem.weight)  # type: ignore[arg-type]  # refused without a kernel
+        return dataclasses.replace(problem, centers=found)
 
 
-def _solve(L: np.ndarray, b: np.ndarray, trans: int) -> np.ndarray:
-    return solve_triangular(L, b, lower=True, trans=trans, check_finite=False)
+@dataclass(frozen=True, eq=False)
+class _Normal:
+    """The normal equations in beta. K_CC, scaled to unit diagonal, is L L' + shift I: T = L'."""
+
+    problem: Problem
+    fine: bool
+
+    @cached_property
+    def span(self) -> Span:
+        return Span(self.problem)
+
+    @cached_property
+    def columns(self) -> Gram:
+        return self.span.held_columns(double=self.fine)
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        return self.span.norm.kept
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return self.span.norm.sizes[:, None]
+
+    @cached_property
+    def total(self) -> float:
+        return float(self.problem.weights.sum())
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """The weighted mean of the targets, taken off where b is free."""
+        problem = self.problem
+        weighted = problem.weights @ problem.targets / self.total
+        return weighted if problem.intercept else np.zeros(problem.n_targets)
+
+    @cached_property
+    def pulled(self) -> tuple[np.ndarray, np.ndarray]:
+        """K_nC' W (y - mean) and, where b is free, K_nC' w; on the centres kept."""
+        problem = self.problem
+        R = problem.weights[:, None] * (problem.targets - self.mean)
+        if not problem.intercept:
+            return self._scaled(transposed_product(self.columns, R)), np.zeros((len(self.kept), 1))
+        both = self._scaled(transposed_product(self.columns, np.column_stack([R, problem.weights])))
+        return both[:, :-1], both[:, -1:]
+
+    @cached_property
+    def inner(self) -> dict[float, np.ndarray]:
+        """Lower G with G G' = (sum w / m) T T' + lam I, for each lam."""
+        return {float(lam): self._factor(float(lam)) for lam in np.unique(self.problem.lam)}
+
+    def _factor(self, lam: float) -> np.ndarray:
+        rows = self.span.norm.L * self.sizes
+        share = self.total / self.problem.n_coefficients
+        if not self.fine and len(rows) > FLOAT64_UP_TO:
+            H, _ = slauum(np.asarray(rows / np.sqrt(len(rows)), np.float32, order="F"), lower=1, overwrite_c=1)
+            shift = max(lam / (share * len(rows)), FLOOR * float(np.trace(H)))
+            H.flat[:: len(H) + 1] += np.float32(shift)
+            G, info = spotrf(H, lower=1, clean=1, overwrite_a=1)
+            if info == 0:
+                return np.asarray(G, np.float64, order="F") * np.sqrt(share * len(rows))
+        H, _ = dlauum(np.asfortranarray(rows), lower=1)
+        H *= share
+        H.flat[:: len(H) + 1] += max(lam, 1e-15 * float(np.trace(H)))
+        G, _ = dpotrf(H, lower=1, clean=1, overwrite_a=1)
+        return np.asarray(G)
+
+    # ------------------------------------------------------------ the maps
+
+    def _scaled(self, values: np.ndarray) -> np.ndarray:
+        return values[self.kept] / self.sizes
+
+    def spread(self, c: np.ndarray) -> np.ndarray:
+        """Return coefficients of all centres from scaled ones of those kept."""
+        out = np.zeros((self.problem.n_coefficients, c.shape[1]))
+        out[self.kept] = c / self.sizes
+        return out
+
+    def _inner_solve(self, B: np.ndarray, *, transposed: bool) -> np.ndarray:
+        out = np.empty_like(B)
+        for lam, G in self.inner.items():
+            at = np.flatnonzero(self.problem.lam == lam)
+            out[:, at] = solve_lower(G, B[:, at], transposed=transposed)
+        return out
+
+    def apply(self, beta: np.ndarray) -> np.ndarray:
+        """Return A^-T T^-T (K_nC' W K_nC + lam K_CC) T^-1 A^-1 beta, W centred where b is free."""
+        L, lam, shift = self.span.norm.L, self.problem.lam, 2 * self.span.norm.margin
+        z = self._inner_solve(beta, transposed=True)
+        c = solve_lower(L, z, transposed=True)
+        back = self._scaled(normal_product(self.columns, self.spread(c), self.problem.weight))
+        if self.problem.intercept:
+            p = self.pulled[1]
+            back -= p * ((p.T @ c) / self.total)
+        return self._inner_solve(solve_lower(L, back + lam * shift * c) + lam * z, transposed=False)
+
+    @cached_property
+    def right(self) -> np.ndarray:
+        return self._inner_solve(solve_lower(self.span.norm.L, self.pulled[0]), transposed=False)
+
+    def start(self, c: np.ndarray | None) -> np.ndarray | None:
+        """Return beta of earlier coefficients, if they are of as many centres."""
+        if c is None or c.shape != (self.problem.n_coefficients, self.problem.n_targets):
+            return None
+        z = self.span.norm.L.T @ (c[self.kept] * self.sizes)
+        return np.column_stack([self.inner[float(lam)].T @ z[:, k] for k, lam in enumerate(self.problem.lam)])
+
+    def answer(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return c on all centres, and b."""
+        c = solve_lower(self.span.norm.L, self._inner_solve(beta, transposed=True), transposed=True)
+        return self.spread(c), self.mean - (self.pulled[1].T @ c)[0] / self.total

@@ -18,6 +18,7 @@ from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
 SINGLE = 1e-4  # residuals down to here are reached with float32 tiles
+VALUES_PER_SECOND = 1e9  # at least so many kernel values, to go by where there is a deadline
 MOST = 2000  # rank: beyond, the factor costs more than the steps it saves
 
 
@@ -51,6 +52,13 @@ class ConjugateGradients(Solver):
         if (reason := not_least_squares_on_all("ConjugateGradients", problem)) is not None:
             return reason
         return None if np.min(problem.lam) > 0 else "ConjugateGradients needs lam > 0; with lam = 0 use Eigen."
+
+    def fits(self, problem: Problem, deadline: float | None) -> bool:
+        """Return whether the preconditioner fits half of the memory, and 50 products half of the deadline."""
+        n = problem.gram.shape[0]
+        rank = min(MOST, n // 8) if self.rank is None else self.rank
+        seconds = 50 * n * n / 2 / VALUES_PER_SECOND
+        return 8 * n * rank <= problem.gram.engine.budget and (deadline is None or seconds <= deadline / 2)
 
     def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
         """Return the best answer found; ``state`` is that of an earlier answer, or empty."""

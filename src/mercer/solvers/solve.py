@@ -18,7 +18,7 @@ from mercer.solvers.center_newton import CenterNewton
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.certificate import certify as prove
 from mercer.solvers.cholesky import Cholesky
-from mercer.solvers.conjugate_gradients import ConjugateGradients
+from mercer.solvers.conjugate_gradients import VALUES_PER_SECOND, ConjugateGradients
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.newton import Newton
 from mercer.solvers.problem import Problem
@@ -26,25 +26,40 @@ from mercer.solvers.solution import Solution
 from mercer.solvers.watch import Clock, Watcher
 
 SMALL = 1000  # rows: quadratic problems over a box are solved to the last digits
-EXACT_UP_TO = 8000  # rows: above, conjugate gradients need fewer flops than a factor
+EXACT_UP_TO = 8_000  # rows: above, conjugate gradients need fewer flops than a factor
+ALL_UP_TO = 60_000  # rows: above, even one product with K takes seconds
+MOST_CENTERS = 4_000
+BYTES_PER_SQUARE = 24  # of memory, for m^2 numbers of m centres
+STEPS = 25  # passes over them that a fit on centres takes
 
 
 @dataclass(frozen=True)
 class Auto:
     """Choose the solver by a documented rule, and say why.
 
-    Of the squared loss: with centres `CenterGradients`; lam = 0: `Eigen`; up to 8,000 rows that fit the memory:
-    `Cholesky`; else `ConjugateGradients`. Other losses without jumps in their slope: `Newton`,
-    with centres `CenterNewton`. Losses whose slope jumps: `BoxDual`, if their dual is a quadratic problem over a box.
+    Of the squared loss, in this order:
+
+    - the problem has centres: `CenterGradients`;
+    - lam = 0: `Eigen`;
+    - up to 8,000 rows whose factor fits the memory: `Cholesky`;
+    - up to 60,000 rows, for which the preconditioner fits the memory and 50 products with K the deadline, or any
+      number if K is a given matrix: `ConjugateGradients`;
+    - else `CenterGradients` on 4,000 centres; on fewer where they would take more than half of the memory, or passes
+      over the kernel values more than half of the deadline.
+
+    Other losses without jumps in their slope: `Newton`, with centres `CenterNewton`. Losses whose slope jumps:
+    `BoxDual`, if their dual is a quadratic problem over a box.
 
     Parameters
     ----------
     tol : float, optional
         Largest relative residual, or for losses other than the squared one relative gap; None is 1e-10 for the exact
-        solver, 1e-3 for conjugate gradients, 1e-6 for Newton steps, and for quadratic problems over a box 1e-9 up to
+        solver, 1e-3 for conjugate gradients, 1e-4 on centres, 1e-6 for Newton steps, and for quadratic problems over a box 1e-9 up to
         1,000 rows and 1e-4 above.
     random_state : int, Generator or None
         For solvers that draw.
+    method : {"uniform", "k-means++", "rpcholesky"}
+        How centres are chosen.
 
     Examples
     --------
@@ -60,16 +75,17 @@ class Auto:
 
     tol: float | None = None
     random_state: Any = None
+    method: Literal["uniform", "k-means++", "rpcholesky"] = "uniform"
 
-    def choose(self, problem: Problem) -> Solver:
-        """Return the solver that a problem gets."""
-        return self.explain(problem)[0]
+    def choose(self, problem: Problem, deadline: float | None = None) -> Solver:
+        """Return the solver that a problem gets, if it is to be done in so many seconds."""
+        return self.explain(problem, deadline)[0]
 
-    def explain(self, problem: Problem) -> tuple[Solver, str]:
+    def explain(self, problem: Problem, deadline: float | None = None) -> tuple[Solver, str]:
         """Return the solver that a problem gets, and why."""
         known, name = traits(problem.loss), type(problem.loss).__name__
         if known.quadratic:
-            return self._least_squares(problem)
+            return self._least_squares(problem, deadline)
         if known.smooth:
             why = f"the slope of {name} has no jumps"
             if problem.centers is not None:
@@ -81,16 +97,29 @@ class Auto:
     def _or(self, tol: float) -> float:
         return tol if self.tol is None else self.tol
 
-    def _least_squares(self, problem: Problem) -> tuple[Solver, str]:
+    def _least_squares(self, problem: Problem, deadline: float | None) -> tuple[Solver, str]:
+        on_centers = CenterGradients(self._or(1e-4))
         if problem.centers is not None:
-            return CenterGradients(self._or(1e-4)), "squared loss on centres"
+            return on_centers, "squared loss on centres"
         if np.min(problem.lam) == 0:
             return Eigen(), "squared loss without a penalty: the solution of minimum norm"
-        exact = Cholesky(self._or(1e-10))
-        if problem.gram.shape[0] <= EXACT_UP_TO and exact.refuses(problem) is None:
+        exact, n = Cholesky(self._or(1e-10)), problem.gram.shape[0]
+        if n <= EXACT_UP_TO and exact.refuses(problem) is None:
             return exact, f"squared loss on at most {EXACT_UP_TO:,} rows: one factor"
-        many = ConjugateGradients(self._or(1e-3), random_state=self.random_state)
-        return many, f"squared loss on more than {EXACT_UP_TO:,} rows, or more than the memory holds"
+        iterative = ConjugateGradients(self._or(1e-3), random_state=self.random_state)
+        if problem.gram.kernel is None or (n <= ALL_UP_TO and iterative.fits(problem, deadline)):
+            return iterative, f"squared loss on more than {EXACT_UP_TO:,} rows, or more than the memory holds"
+        m = _centers_for(n, problem.gram.engine.budget, deadline)
+        some = replace(on_centers, n_centers=m, method=self.method, random_state=self.random_state)
+        return some, f"squared loss on more rows than the time or the memory is for: {m:,} centres"
+
+
+def _centers_for(n: int, budget: int, deadline: float | None) -> int:
+    """Return how many centres n rows get."""
+    m = min(MOST_CENTERS, n, int((budget / (2 * BYTES_PER_SQUARE)) ** 0.5))
+    if deadline is not None:
+        m = min(m, int(deadline / 2 * VALUES_PER_SECOND / (STEPS * n)))
+    return max(m, 10)
 
 
 def solve(
