@@ -54,8 +54,8 @@ class Auto:
     ----------
     tol : float, optional
         Largest relative residual, or for losses other than the squared one relative gap; None is 1e-10 for the exact
-        solver, 1e-3 for conjugate gradients, 1e-4 on centres, 1e-6 for Newton steps, and for quadratic problems over a box 1e-9 up to
-        1,000 rows and 1e-4 above.
+        solver, 1e-3 for conjugate gradients, 1e-4 on centres, 1e-6 for Newton steps, and for quadratic problems over
+        a box 1e-9 up to 1,000 rows and 1e-4 above.
     random_state : int, Generator or None
         For solvers that draw.
     method : {"uniform", "k-means++", "rpcholesky"}
