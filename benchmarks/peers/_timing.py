@@ -22,9 +22,15 @@ all take turns, the order moving by one each round; each figure is the median of
 PyTorch and oneDAL by their own calls. Preparation counts on every side: ours includes gram(), NumPy its norms and
 scaling, KeOps its scaling (not its compilation); the line below a case also gives ours with the Gram object ready.
 Chunk sizes of the NumPy loops are tuned beforehand; their buffers and threads are kept. {touched} GiB of memory were
-touched and freed first, so that nobody is charged for the machine's first use of it. Answers are compared before
+touched and freed first, so that nobody is charged for the machine's first use of it; and before each turn the machine
+rests {rest} s, since threads of OpenBLAS and OpenMP wait busily for a while after their work, and would take half of a
+core from whoever comes next. Answers are compared before
 timing, as the largest difference over the largest value; above 1e-3 (float32) or 1e-9 (float64) no ratio is
 reported."""
+
+
+REST = 0.15
+"""Seconds before each turn."""
 
 
 def touch(gib: int) -> None:
@@ -71,6 +77,7 @@ def race(
     found: dict[str, list[float]] = {name: [] for name in names}
     for k in range(repeats):
         for name in names[k % len(names) :] + names[: k % len(names)]:
+            time.sleep(REST)
             found[name].append(clock(contenders[name]))
     medians = {name: statistics.median(times) for name, times in found.items()}
     spread = {name: (max(times) - min(times)) / medians[name] for name, times in found.items()}

@@ -10,7 +10,16 @@ import numpy as np
 from scipy import sparse
 
 WIDTH = 256  # columns of a panel; a power of two, and known to the compiler
+LINE = 64  # bytes of a cache line, and of the widest vector
 Index = Any  # a slice or an array of positions
+
+
+def aligned(size: int, dtype: Any) -> np.ndarray:
+    """Return a new flat array that starts on a cache line: else every wide vector of it would lie across two."""
+    size *= np.dtype(dtype).itemsize
+    held = np.empty(size + LINE, np.uint8)
+    start = -held.ctypes.data % LINE
+    return held[start : start + size].view(dtype)
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,9 @@ class DensePoints:
     def panels(self) -> np.ndarray:
         """The rows packed so that panel b holds, coordinate after coordinate, its WIDTH rows side by side."""
         blocks = self.rows.reshape(-1, WIDTH, self.depth)
-        return np.ascontiguousarray(blocks.transpose(0, 2, 1)).reshape(-1)
+        packed = aligned(blocks.size, blocks.dtype)
+        packed.reshape(-1, self.depth, WIDTH)[...] = blocks.transpose(0, 2, 1)
+        return packed
 
     @cached_property
     def squares(self) -> np.ndarray:

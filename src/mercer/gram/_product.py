@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from mercer.engine import Engine
 from mercer.gram._held import BLOCK, FactorSource, PackedSource
-from mercer.gram._packed import WIDTH
+from mercer.gram._packed import WIDTH, aligned
 from mercer.gram._pool import one_blas_thread, run, tournament
 from mercer.gram._sources import Buffers, Source, WeightedSource
 
@@ -59,7 +60,8 @@ def _ready(v: np.ndarray, source: Source, weights: np.ndarray | None) -> np.ndar
     if v.ndim == 2 and weights is None:
         return np.ascontiguousarray(v, source.tile_dtype)
     rows = len(v) if v.ndim == 2 else -(-len(v) // WIDTH) * WIDTH
-    ready = np.zeros((rows, *v.shape[1:]), source.tile_dtype)
+    ready = aligned(rows * math.prod(v.shape[1:]), source.tile_dtype).reshape(rows, *v.shape[1:])
+    ready[len(v) :] = 0
     if weights is None:
         ready[: len(v)] = v
     else:

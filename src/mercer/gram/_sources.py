@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram._packed import Index
+from mercer.gram._packed import Index, aligned
 from mercer.kernels._views import n_rows, take
 
 TILE_ROWS, TILE_COLUMNS = 256, 1024  # of the tiles that are filled by NumPy
@@ -25,7 +25,7 @@ class Buffers:
         """Return a flat array of at least ``size`` numbers."""
         key = (name, np.dtype(dtype))
         if key not in self.held or self.held[key].size < size:
-            self.held[key] = np.empty(size, dtype)
+            self.held[key] = aligned(size, dtype)
         return self.held[key]
 
     def tile(self, name: Any, h: int, w: int, dtype: Any) -> np.ndarray:
