@@ -27,9 +27,9 @@ scaling, KeOps its scaling (not its compilation); the line below a case also giv
 Chunk sizes of the NumPy loops are tuned beforehand; their buffers and threads are kept. {touched} GiB of memory were
 touched and freed first, so that nobody is charged for the machine's first use of it; and before each turn the machine
 rests {rest} s, since threads of OpenBLAS and OpenMP wait busily for a while after their work, and would take half of a
-core from whoever comes next. A turn in which other processes were busy is taken again, up to five times. Answers are compared before
-timing, as the largest difference over the largest value; above 1e-3 (float32) or 1e-9 (float64) no ratio is
-reported."""
+core from whoever comes next. A turn in which other processes were busy is taken again, up to five times. Answers are
+compared before timing, as the largest difference over the largest value; above 1e-3 (float32) or 1e-9 (float64) no
+ratio is reported."""
 
 
 REST = 0.15

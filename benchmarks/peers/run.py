@@ -77,7 +77,8 @@ def show(cases: list[Case], scene: Scene, options: argparse.Namespace) -> int:
         judged += sum(v.met is not None for v in verdicts)
         missed += [f"{case.name}: {v.ratio} against {v.bar} ({v.peer})" for v in verdicts if v.met is False]
     minutes = (time.perf_counter() - start) / 60
-    print("\n" + HOW.format(repeats=scene.repeats, threads=scene.threads, touched=0 if options.tiny else TOUCHED, rest=REST))
+    touched = 0 if options.tiny else TOUCHED
+    print("\n" + HOW.format(repeats=scene.repeats, threads=scene.threads, touched=touched, rest=REST))
     print(f"\n{judged - len(missed)} of {judged} bars met, in {minutes:.1f} minutes.")
     print("\n".join(f"  missed: {line}" for line in missed), end="\n" if missed else "")
     unreported = [r["case"] for r in records if "skipped" in r or not r["agrees"]]
