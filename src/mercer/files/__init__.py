@@ -1,0 +1,2 @@
+"""Model files: LIBSVM text both ways."""
+__all__: list[str] = []
