@@ -50,7 +50,8 @@ def test_a_weight_is_a_repeated_row(fit):
 def test_separated_and_reversed_decisions_have_finite_curves(fit, sign):
     d = np.array([-2.0, -1.0, 1.0, 2.0])
     p = fit(d, sign * d > 0)(d)
-    assert np.isfinite(p).all() and ((p >= 0.5) == (d > 0)).all() | (p == 0.5).any()
+    assert np.isfinite(p).all()
+    assert ((p >= 0.5) == (d > 0)).all() or (p == 0.5).any()
 
 
 def test_one_side_alone_lends_its_slope():
@@ -88,10 +89,9 @@ def test_coupling_minimises_its_objective(seed):
             share = row.T * q[:, None]  # r_ji p_i
             return ((share - share.T) ** 2)[~np.eye(len(q), dtype=bool)].sum()
 
-        found = minimize(
-            objective, np.full(4, 0.25), bounds=[(0, 1)] * 4, constraints=[{"type": "eq", "fun": lambda q: q.sum() - 1}],
-            options={"ftol": 1e-16, "maxiter": 500},
-        )  # fmt: skip
+        whole = {"type": "eq", "fun": lambda q: q.sum() - 1}
+        options = {"ftol": 1e-16, "maxiter": 500}
+        found = minimize(objective, np.full(4, 0.25), bounds=[(0, 1)] * 4, constraints=[whole], options=options)
         np.testing.assert_allclose(p, found.x, atol=1e-4)
         assert objective(p) <= objective(found.x) + 1e-12
 
