@@ -33,8 +33,10 @@ def test_curves_rise_through_one_half_at_zero(fit, seed):
     at = np.linspace(-9, 9, 1001)
     assert (np.diff(p(at)) >= 0).all()
     assert p(np.zeros(1))[0] == 0.5
-    assert (p(at[at > 0]) >= 0.5).all() and (p(at[at < 0]) <= 0.5).all()
-    assert (p(at) > 0).all() and (p(at) < 1).all()
+    assert (p(at[at > 0]) >= 0.5).all()
+    assert (p(at[at < 0]) <= 0.5).all()
+    assert (p(at) > 0).all()
+    assert (p(at) < 1).all()
 
 
 @pytest.mark.parametrize("fit", [fit_sigmoid, fit_isotonic])

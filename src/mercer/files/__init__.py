@@ -1,2 +1,3 @@
 """Model files: LIBSVM text both ways."""
+
 __all__: list[str] = []
