@@ -51,7 +51,7 @@ def changed(line, new):
 
 
 @pytest.mark.parametrize(
-    ("lines", "wanted"),
+    "lines, wanted",
     [
         ([], "the line 'SV'"),
         (["hello world", "SV"], "known fields"),

@@ -17,13 +17,14 @@ CLASSIFIERS = MACHINES[:2]
 KERNELS = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
 _USED = {"polynomial": ("degree", "gamma", "coef0"), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
 _NUMBERS = ("degree", "gamma", "coef0", "nr_class", "total_sv")
-_LISTS = ("rho", "label", "probA", "probB", "nr_sv", "prob_density_marks")
+_LISTS = {"rho": "rho", "label": "label", "probA": "prob_a", "probB": "prob_b", "nr_sv": "nr_sv",
+          "prob_density_marks": "prob_density_marks"}  # fmt: skip  # the file's names and ours
 WHO = "libsvm"
 
 
 @dataclass(frozen=True, eq=False)
 class LibsvmText:
-    """A LIBSVM model: for each pair of classes i < j, the decision sum_l coef_l k(x_l, x) - rho; class i where positive.
+    """A LIBSVM model: for each pair of classes i < j, the decision sum_l coef_l k(x_l, x) - rho, positive for class i.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class LibsvmText:
         The classes in the file's order, and how many support vectors each has; they stand one class after another.
     degree, gamma, coef0 : float, optional
         Of the kernel.
-    probA, probB : array, optional
+    prob_a, prob_b : array, optional
         Of Platt's sigmoids, one a pair; of regression, the scale of the noise.
     prob_density_marks : array, optional
         Of a one-class machine.
@@ -56,8 +57,8 @@ class LibsvmText:
     degree: float | None = None
     gamma: float | None = None
     coef0: float | None = None
-    probA: np.ndarray | None = None
-    probB: np.ndarray | None = None
+    prob_a: np.ndarray | None = None
+    prob_b: np.ndarray | None = None
     prob_density_marks: np.ndarray | None = None
 
     @property
@@ -77,8 +78,8 @@ def formatted(model: LibsvmText) -> Iterator[str]:
         yield f"{name} {getattr(model, name):.17g}"
     yield f"nr_class {model.n_classes}"
     yield f"total_sv {len(model.coefficients)}"
-    for name in _LISTS:
-        values = getattr(model, name)
+    for name, ours in _LISTS.items():
+        values = getattr(model, ours)
         if values is not None:
             yield f"{name} {' '.join(f'{value:.17g}' for value in values)}"
     yield "SV"
@@ -120,7 +121,8 @@ def parsed(lines: Iterable[str], n_features: int | None = None) -> LibsvmText:
         _broken(0, f"{header['total_sv']} support vectors, as 'total_sv' says", f"{len(rows)}")
     coefficients = np.array([c for c, _ in rows], dtype=np.float64).reshape(len(rows), width)
     vectors = _vectors([entries for _, entries in rows], header["kernel_type"], n_features)
-    kept = {name: header.get(name) for name in ("degree", "gamma", "coef0", *_LISTS) if name != "rho"}
+    kept = {ours: header.get(name) for name, ours in _LISTS.items() if name != "rho"}
+    kept |= {name: header.get(name) for name in ("degree", "gamma", "coef0")}
     return LibsvmText(header["svm_type"], header["kernel_type"], header["rho"], coefficients, vectors, **kept)
 
 
