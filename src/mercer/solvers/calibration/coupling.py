@@ -9,7 +9,7 @@ LEAST = 1e-7
 
 
 def coupled(r: np.ndarray) -> np.ndarray:
-    """Return class probabilities p from pairwise ones, r_ij for i against j: min_p sum_(i != j) (r_ji p_i - r_ij p_j)^2.
+    """Return class probabilities from pairwise ones, r_ij for i against j: min_p sum_(i, j) (r_ji p_i - r_ij p_j)^2.
 
     This is the second method of Wu, Lin and Weng (2004), which LIBSVM uses; its minimiser over sum p = 1 is positive
     and solves one linear system. Cost: k^3 for each point.

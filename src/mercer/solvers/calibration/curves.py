@@ -19,23 +19,23 @@ class Curve:
 
     Parameters
     ----------
-    slopes : tuple of two floats, optional
+    slopes : tuple of two floats
         p(d) = 1 / (1 + exp(-s d)) with s the first for d < 0, the second for d > 0.
     knots, heights : arrays, optional
-        Of the polyline, constant beyond its ends; in place of slopes.
+        Of the polyline, constant beyond its ends; it takes the place of the sigmoid.
     """
 
-    slopes: tuple[float, float] | None = None
+    slopes: tuple[float, float] = (1.0, 1.0)
     knots: np.ndarray | None = None
     heights: np.ndarray | None = None
 
     def __call__(self, d: np.ndarray) -> np.ndarray:
         """Return p(d)."""
         d = np.asarray(d, dtype=np.float64)
-        if self.slopes is not None:
-            return np.asarray(expit(d * np.where(d < 0, *self.slopes)))
-        assert self.knots is not None and self.heights is not None  # one of the two forms is given
-        return np.interp(d, self.knots, self.heights)
+        if self.knots is not None and self.heights is not None:
+            return np.interp(d, self.knots, self.heights)
+        below, above = self.slopes
+        return np.asarray(expit(d * np.where(d < 0, below, above)))
 
 
 def fit_sigmoid(d: np.ndarray, positive: np.ndarray, w: np.ndarray | None = None) -> Curve:
