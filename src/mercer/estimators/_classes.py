@@ -9,11 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from mercer._checks import refuse
 from mercer.estimators._door import class_factors, engine_of, labels, one_of, points, training_gram, weights
 from mercer.estimators._machine import watched, with_callbacks
+from mercer.estimators._probabilities import calibrated, method_of, probabilities
 from mercer.estimators._support import SupportMachine
 from mercer.gram import Gram
 from mercer.kernels._views import n_rows
@@ -47,22 +49,30 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
         with watched(self, X, y, w) as watch:
             ones = np.ones(n_rows(X)) if w is None else w
             self.class_weight_ = class_factors(self, self.classes_, codes, ones)
-            weight = ones * self.class_weight_[codes]
-            members = [np.flatnonzero((codes == k) & (weight > 0)) for k in range(len(self.classes_))]
-            self._check_members(members)
+            members = self._members(codes, ones * self.class_weight_[codes])
+            method_of(self)
             K = training_gram(self, X, engine_of(self), w, vectorized=True)
-            sides = self._sides()
-            forms = [self._between(K, members, weight, *side) for side in sides]
-            machines = self._train(forms, watch)
-            self._collect(X, K, machines, members, sides)
+            clock = self._clock(watch)
+            machines = self._train(self._forms(K, codes, ones), clock)
+            self._collect(X, K, machines, members, self._sides())
+            self.curves_ = calibrated(self, X, K, codes, ones, machines, clock)
         self._warn(X, machines, time.perf_counter() - begun)
         return self
 
-    def _check_members(self, members: list[np.ndarray]) -> None:
+    def _members(self, codes: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
+        """Return the rows of each class; refuse a class without any."""
+        members = [np.flatnonzero((codes == k) & (weight > 0)) for k in range(len(self.classes_))]
         for name, mine in zip(self.classes_, members, strict=True):
             if not len(mine):
                 wanted = "class_weight must leave each class some weight"
                 refuse(type(self).__name__, wanted, f"0 for class {name!r}", "Leave its rows out.")
+        return members
+
+    def _forms(self, K: Gram, codes: np.ndarray, w: np.ndarray) -> list[Form]:
+        """Return the machines on the rows with a weight; "balanced" counts those."""
+        weight = w * class_factors(self, self.classes_, codes, w)[codes]
+        members = self._members(codes, weight)
+        return [self._between(K, members, weight, *side) for side in self._sides()]
 
     def _sides(self) -> list[tuple[int, int]]:
         """Return who stands against whom: two classes, or one and (-1) the rest; the first is the positive one."""
@@ -118,19 +128,42 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
         if self.break_ties and self.decision_function_shape == "ovo" and hasattr(self, "classes_"):
             # scikit-learn's wording
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        decided = self._decided(self._decisions(X))
+        return np.asarray(self.classes_[decided])
+
+    @available_if(method_of)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return class probabilities, (m, k), of which the class of ``predict`` always has the largest.
+
+        Each machine's decision d becomes p(d) by its curve in ``curves_``, which rises and is 1/2 at d = 0; those of
+        pairs are coupled, those of one against the rest divided by their sum. Where votes and probabilities would
+        differ, the nearest probabilities that agree are given. Needs ``probability``.
+        """
         decisions = self._decisions(X)
+        if not self.curves_:
+            wanted = "predict_proba needs a fit with probability=True, 'sigmoid' or 'isotonic'"
+            refuse(type(self).__name__, wanted, "a fit without", "Fit again.")
+        return probabilities(self.curves_, decisions, self._sides(), self._decided(decisions), len(self.classes_))
+
+    @available_if(method_of)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    def _decided(self, decisions: np.ndarray) -> np.ndarray:
+        """Return the place of the class that decisions (m, machines) are for."""
         k = len(self.classes_)
         if k == 2:
-            return np.asarray(self.classes_[(decisions[:, 0] > 0).astype(int)])
+            return (decisions[:, 0] > 0).astype(np.intp)
         if self.multi_class == "ovr":
-            return np.asarray(self.classes_[decisions.argmax(axis=1)])
+            return decisions.argmax(axis=1)
         if self.break_ties:
-            return np.asarray(self.classes_[_ovr_decision_function(decisions < 0, -decisions, k).argmax(axis=1)])
+            return np.asarray(_ovr_decision_function(decisions < 0, -decisions, k)).argmax(axis=1)
         votes = np.zeros((len(decisions), k))
         for column, (i, j) in zip(decisions.T, combinations(range(k), 2), strict=True):
             votes[:, i] += column > 0
             votes[:, j] += column <= 0
-        return np.asarray(self.classes_[votes.argmax(axis=1)])
+        return votes.argmax(axis=1)
 
 
 def _present(estimator: Any, X: Any, y: Any, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -31,12 +31,17 @@ class SupportMachine(Machine):
 
     # ------------------------------------------------------------ training
 
-    def _train(self, forms: Sequence[Form], watch: Watcher | None) -> list[Trained]:
+    def _clock(self, watch: Watcher | None) -> Clock:
+        """Return what tells a fit when to stop."""
+        return Clock(type(self).__name__, deadline_of(self), watch)
+
+    def _train(
+        self, forms: Sequence[Form], clock: Clock, starts: Sequence[np.ndarray | None] | None = None
+    ) -> list[Trained]:
         """Train machines with the estimator's options."""
-        clock = Clock(type(self).__name__, deadline_of(self), watch)
         return train(
             forms, tol=self._tol(), gap=self._gap(), max_steps=self._steps(), cache=self._cache(), clock=clock,
-            starts=self._starts(forms),
+            starts=self._starts(forms) if starts is None else starts,
         )  # fmt: skip  # one call
 
     def _starts(self, forms: Sequence[Form]) -> list[np.ndarray | None] | None:

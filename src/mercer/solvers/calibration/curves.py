@@ -64,7 +64,7 @@ def fit_sigmoid(d: np.ndarray, positive: np.ndarray, w: np.ndarray | None = None
     """
     d, t, w = _prepared("fit_sigmoid", d, positive, w)
     sides = [_slope(d[side], t[side], w[side]) for side in (d < 0, d > 0)]
-    found = [1.0 if s is None else s for s in (sides[0] or sides[1], sides[1] or sides[0])]
+    found = [1.0 if s is None else s for s in (sides[0] or sides[1], sides[1] or sides[0])]  # 1: no points at all
     return Curve(slopes=(found[0], found[1]))
 
 

@@ -4,7 +4,7 @@ from mercer.solvers.dual.boxes import solve_box, solve_boxes
 from mercer.solvers.dual.forms import Form, nu_classes, nu_values, of_loss, one_class
 from mercer.solvers.dual.proof import Found, certify_machines
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
-from mercer.solvers.dual.train import Trained, prove_all, train
+from mercer.solvers.dual.train import Trained, decisions, prove_all, train
 
 __all__ = [
     "BoxAnswer",
@@ -13,6 +13,7 @@ __all__ = [
     "Found",
     "Trained",
     "certify_machines",
+    "decisions",
     "nu_classes",
     "nu_values",
     "of_loss",

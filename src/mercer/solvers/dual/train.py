@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mercer.gram._lines import product_of_part
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.dual.boxes import solve_boxes
 from mercer.solvers.dual.forms import Form
@@ -130,6 +131,20 @@ def train(
 def prove_all(machines: Sequence[Trained]) -> Certificate:
     """Return the certificate of machines on one Gram, an entry for each."""
     return certify_machines([m.found for m in machines], machines[0].found.form.box.gram)
+
+
+def decisions(machines: Sequence[Trained], rows: np.ndarray) -> np.ndarray:
+    """Return f + b of machines that share one Gram at some of its rows, (len(rows), machines).
+
+    Cost: the kernel values between these rows and all support vectors, each computed once.
+    """
+    K = machines[0].found.form.box.gram
+    A = np.zeros((K.shape[0], len(machines)))
+    for k, machine in enumerate(machines):
+        A[machine.points, k] = machine.coefficients
+    used = np.flatnonzero(A.any(axis=1))
+    values = product_of_part(K, rows, used, A[used], K.engine) if len(used) else np.zeros((len(rows), len(machines)))
+    return values + np.array([machine.offset for machine in machines])
 
 
 def _begun(
