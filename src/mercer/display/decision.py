@@ -44,7 +44,7 @@ def draw_decision(machine: Any, X: Any, y: Any = None, *, ax: Any = None, resolu
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
     >>> ax = draw_decision(SVC(C=10.0).fit(X, y), X, y, resolution=50)
     >>> ax.get_title()
-    'SVC: 14 support vectors of 100 points'
+    'SVC: 11 support vectors of 100 points'
     """
     check_is_fitted(machine)
     names = list(X.columns) if hasattr(X, "columns") else ["first feature", "second feature"]

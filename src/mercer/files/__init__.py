@@ -1,3 +1,0 @@
-"""Model files: LIBSVM text both ways."""
-
-__all__: list[str] = []
