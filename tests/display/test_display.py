@@ -35,7 +35,8 @@ def test_two_classes_show_margin_and_support_vectors():
     assert ax.get_title() == f"SVC: {len(model.support_)} support vectors of 60 points"
     rings = ax.collections[-1].get_offsets()
     np.testing.assert_allclose(np.asarray(rings), model.support_vectors_)
-    levels = sorted(level for c in ax.collections for level in np.atleast_1d(getattr(c, "levels", [])) if len(c.levels) < 3)
+    lines = [list(getattr(drawing, "levels", ())) for drawing in ax.collections]
+    levels = sorted(sum((each for each in lines if len(each) < 3), []))
     assert levels == [-1.0, 0.0, 1.0]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "1"]
 
