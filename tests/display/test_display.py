@@ -36,7 +36,7 @@ def test_two_classes_show_margin_and_support_vectors():
     rings = ax.collections[-1].get_offsets()
     np.testing.assert_allclose(np.asarray(rings), model.support_vectors_)
     lines = [list(getattr(drawing, "levels", ())) for drawing in ax.collections]
-    levels = sorted(sum((each for each in lines if len(each) < 3), []))
+    levels = sorted(level for each in lines if len(each) < 3 for level in each)
     assert levels == [-1.0, 0.0, 1.0]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "1"]
 
