@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from mercer._checks import describe, numeric_rows, refuse
+from mercer.estimators._chunks import in_chunks, joined_or_streamed
 from mercer.kernels._views import n_rows
-from mercer.solvers.metric import Pairs
-from mercer.solvers.metric.pairs import codes_of
+from mercer.solvers.metric import Pairs, PairStream
+from mercer.solvers.metric.pairs import Listed, codes_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,17 +20,25 @@ class GivenPairs:
     """Points, and pairs of them."""
 
     points: Any
-    similar: Pairs
-    dissimilar: Pairs
+    similar: Listed
+    dissimilar: Listed
 
 
 def given_pairs(
     who: str, X: Any, similar: Any, dissimilar: Any, similar_weight: Any = None, dissimilar_weight: Any = None
 ) -> GivenPairs:
-    """Return the points and checked pairs behind arrays of indices (m, 2) into X, or of points (m, 2, d)."""
+    """Return the points and checked pairs behind arrays of indices (m, 2) into X, or of points (m, 2, d), or chunks."""
     stack, offset = ([] if X is None else [X]), 0 if X is None else n_rows(X)
-    found: list[Pairs] = []
+    found: list[Listed] = []
     for name, value, weight in (("similar", similar, similar_weight), ("dissimilar", dissimilar, dissimilar_weight)):
+        if in_chunks(value):
+            if weight is not None:
+                refuse(who, f"weights of chunks come in '{name}', as tuples of pairs and weights", f"'{name}_weight'")
+            chunks = joined_or_streamed(who, name, value)
+            if isinstance(chunks, PairStream):
+                found.append(chunks)
+                continue
+            value, weight = chunks
         array = _pair_array(who, name, value)
         if array.ndim == 3:
             m = len(array)
@@ -40,8 +49,12 @@ def given_pairs(
             _check_indices(who, name, array, 0 if X is None else n_rows(X))
         first, second = np.ascontiguousarray(array.T)
         found.append(Pairs(first, second, _pair_weight(who, name, weight, len(array))))
-    points = _joined(who, stack)
-    _check_disjoint(who, found[0], found[1], offset)
+    streams = [pairs.width for pairs in found if isinstance(pairs, PairStream)]
+    points = np.empty((0, streams[0])) if streams and not stack else _joined(who, stack)
+    if any(width != points.shape[1] for width in streams):
+        refuse(who, "points in pairs must have as many features as X", f"{streams[0]} and {points.shape[1]}")
+    if isinstance(found[0], Pairs) and isinstance(found[1], Pairs):
+        _check_disjoint(who, found[0], found[1], offset)
     return GivenPairs(points, found[0], found[1])
 
 

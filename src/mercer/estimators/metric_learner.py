@@ -18,9 +18,10 @@ from mercer.estimators._machine import Machine, watched, with_callbacks
 from mercer.estimators._pairs import given_pairs, labels_to_codes
 from mercer.estimators._span import Span, span_of
 from mercer.gram.rpcholesky import generator
+from mercer.kernels._views import n_rows
 from mercer.solvers import Status
-from mercer.solvers.metric import LabelPairs, MetricProblem, PairSet, Ratio, Root, learn_metric
-from mercer.solvers.metric.pairs import sampled_pairs
+from mercer.solvers.metric import LabelPairs, MetricProblem, PairSet, PairStream, Ratio, Root, learn_metric
+from mercer.solvers.metric.pairs import Listed, sampled_pairs
 from mercer.spaces import Euclidean
 
 SCORED = 200_000
@@ -164,8 +165,10 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
             The points; None where both kinds of pairs are given as points.
         y : array of shape (n,), optional
             Labels: equal ones make similar pairs, different ones dissimilar pairs, -1 none.
-        similar, dissimilar : arrays of shape (m, 2) or (m, 2, d)
-            Pairs of row numbers of X, or of points.
+        similar, dissimilar : arrays of shape (m, 2) or (m, 2, d), iterators of these, or functions that return one
+            Pairs of row numbers of X, or of points; at once or in chunks. A chunk may be a tuple of pairs and weights.
+            Chunks of points are made anew for each pass over them, and so come from a function; they need not fit in
+            memory. "ratio" takes about four passes, "root" one a step.
         similar_weight, dissimilar_weight : arrays of shape (m,), optional
             A weight of 2 is a pair given twice.
         """
@@ -180,6 +183,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
                 else self.span_.coordinates(points)
             )
             solver = self._solver()
+            S, D = (self._in_span(pairs) for pairs in (S, D))
             problem = MetricProblem(Z, S, D, self._regularization(), _door.engine_of(self))
             self.solution_ = learn_metric(problem, solver, deadline=_door.deadline_of(self), watch=watch)
             self.certificate_ = self.solution_.certificate
@@ -204,7 +208,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
         """Return d_A of pairs: of points (m, 2, d), or of row numbers (m, 2) of X. Cost: d r a pair or row."""
         check_is_fitted(self)
         given = given_pairs(type(self).__name__, X, pairs, None)
-        return np.asarray(np.linalg.norm(given.similar.differences(self.transform(given.points)), axis=1))
+        return self._distances(given.similar, given.points)
 
     def get_metric(self) -> Callable[[Any, Any], float]:
         """Return d_A as a function of two points, such as scikit-learn's neighbours take."""
@@ -228,16 +232,24 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
         who = type(self).__name__
         if similar is None and dissimilar is None:
             points = X
+            S: Listed
+            D: Listed
             S, D = sampled_pairs(labels_to_codes(who, X, y), SCORED, np.random.default_rng(0))
         else:
             given = given_pairs(who, X, similar, dissimilar)
             points, S, D = given.points, given.similar, given.dissimilar
         if not S.count or not D.count:
             refuse(who, "score needs pairs of both kinds", f"{S.count} similar and {D.count} dissimilar")
-        Z = self.transform(points)
-        near, far = (np.sort(np.linalg.norm(pairs.differences(Z), axis=1)) for pairs in (S, D))
+        near, far = (np.sort(self._distances(pairs, points)) for pairs in (S, D))
         below = np.searchsorted(far, near, side="right") + np.searchsorted(far, near, side="left")
         return float(1.0 - below.mean() / (2 * len(far)))
+
+    def _distances(self, pairs: Listed, points: Any) -> np.ndarray:
+        """Return d_A of pairs, in the order they are listed."""
+        same = np.eye(len(self.components_))
+        if isinstance(pairs, PairStream):
+            return pairs.mapped(self.transform).distances(same, same)
+        return pairs.distances(self.transform(points), same)
 
     def _pairs(
         self, X: Any, y: Any, similar: Any, dissimilar: Any, similar_weight: Any, dissimilar_weight: Any,
@@ -253,8 +265,14 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
             return X, *self._implied(labels_to_codes(who, X, y), rng)
         X = None if X is None else self._points(X, reset=True)
         given = given_pairs(who, X, similar, dissimilar, similar_weight, dissimilar_weight)
-        points = self._points(given.points, reset=True) if X is None else given.points
-        if not given.dissimilar.count:
+        points = given.points
+        if X is None and n_rows(points):
+            points = self._points(points, reset=True)
+        elif X is None:  # streams only
+            if self.kernel is not None:
+                refuse(who, "with a kernel and pairs in chunks X must be given, for the centres", "X=None")
+            self._points(np.zeros((1, points.shape[1])), reset=True)
+        if not given.dissimilar.weights.any():
             refuse(who, "there must be dissimilar pairs", "none", "Without them every metric is as good as 0.")
         return points, given.similar, given.dissimilar
 
@@ -271,6 +289,12 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
         if _door.is_precomputed(self):
             return span_of(None, _door.training_gram(self, points, engine).block(), most, engine, rng)
         return span_of(_door.resolved(_door.kernel_of(self), points), points, most, engine, rng)
+
+    def _in_span(self, pairs: PairSet) -> PairSet:
+        """Return pairs whose points are in the coordinates that are learned in."""
+        if self.span_ is None or not isinstance(pairs, PairStream):
+            return pairs
+        return pairs.mapped(self.span_.coordinates)
 
     def _implied(self, codes: np.ndarray, rng: np.random.Generator) -> tuple[PairSet, PairSet]:
         if self.n_pairs is None:

@@ -161,14 +161,15 @@ def test_every_way_to_the_spread_is_the_sum_over_pairs(rng, diagonal):
         scale = rng.uniform(1, 2, 5)
         c = np.linalg.norm(G * scale * L[:, 0], axis=1)
         M = np.diag(((w / c)[:, None] * (G * scale) ** 2).sum(axis=0))
-        ways = [FeatureSpread(pairs.pieces(problem.X), scale, 2), FeatureSpread(held(G, pairs.weight), scale, 1)]
+        squares = [lambda piece=piece: (piece()[0], piece()[1] ** 2) for piece in pairs.pieces(problem.X)]
+        ways = [FeatureSpread(squares, scale**2, 2), FeatureSpread(held(squares, len(G), 5), scale**2, 1)]
     else:
         Q = G @ B
         c = np.linalg.norm(Q @ L, axis=1)
         M = Q.T @ (Q * (w / c)[:, None])
         ways = [
             RowSpread(pairs.pieces(problem.X), B, 2),
-            RowSpread(held(Q, pairs.weight), np.eye(4), 1),
+            RowSpread(held(pairs.pieces(problem.X), len(G), 5), B, 1),
             GraphSpread(problem.X @ B, pairs.first, pairs.second, w),
         ]
     for way in ways:

@@ -6,6 +6,7 @@ from mercer.solvers.metric.problem import Face, MetricProblem, MetricSolution, M
 from mercer.solvers.metric.ratio import Ratio
 from mercer.solvers.metric.root import Root
 from mercer.solvers.metric.solve import learn_metric
+from mercer.solvers.metric.stream import PairStream
 
 __all__ = [
     "Face",
@@ -15,6 +16,7 @@ __all__ = [
     "MetricSolution",
     "MetricSolver",
     "PairSet",
+    "PairStream",
     "Pairs",
     "Ratio",
     "Root",

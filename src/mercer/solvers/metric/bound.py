@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mercer.solvers.metric.pairs import Pairs, PairSet
+from mercer.solvers.metric.pairs import Listed, PairSet
 from mercer.solvers.metric.pencil import Looking, Pencil
 from mercer.solvers.metric.problem import MetricProblem
 from mercer.solvers.metric.scatter import EPS, Scatter
@@ -58,7 +58,7 @@ class FullBound(Bound):
     """Over all psd A, in coordinates in which M_S is about I. Cost: a scatter matrix and an eigenproblem."""
 
     problem: MetricProblem
-    pairs: Pairs
+    pairs: Listed
     basis: np.ndarray
     pencil: Pencil
 
@@ -115,7 +115,7 @@ def seen_in(
 class DiagonalBound(Bound):
     """Over diagonal A: M is its diagonal. Cost: d a pair."""
 
-    pairs: Pairs
+    pairs: Listed
     X: np.ndarray
     scale: np.ndarray
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,27 +31,53 @@ class PairSet(ABC):
         """How many pairs."""
 
     @abstractmethod
-    def blocks(self, X: np.ndarray) -> list[Block]:
-        """Return what makes these rows, some MB at a time."""
+    def blocks(self, X: np.ndarray) -> Iterable[Block]:
+        """Return what makes these rows, some MB at a time; it may be gone through again."""
 
     @abstractmethod
-    def listed(self) -> Pairs:
+    def listed(self) -> Listed:
         """Return the same pairs one by one."""
 
     def scatter(self, X: np.ndarray, threads: int = 1) -> Scatter:
         """Return sum_k w_k (x_i - x_j)(x_i - x_j)'. Cost: d^2 flops a row."""
         return sum_of_squares(self.blocks(X), X.shape[1], threads)
 
-    def energies(self, X: np.ndarray) -> np.ndarray:
-        """Return sum_k w_k (x_i - x_j)^2, one sum for each column; each is accurate by itself. Cost: d a row."""
-        total = np.zeros(X.shape[1])
-        for block in (make() for make in self.blocks(X)):
-            total += np.einsum("ij,ij->j", block, block)
-        return total
+    def energies(self, X: np.ndarray, components: np.ndarray | None = None) -> np.ndarray:
+        """Return sum_k w_k (L(x_i - x_j))^2, one sum for each row of L (None: the identity), each accurate by itself.
+
+        Cost: d a row.
+        """
+        X = X if components is None else X @ components.T
+        return _energies(X.shape[1], (make() for make in self.blocks(X)))
+
+
+class Listed(PairSet):
+    """Pairs that are there one by one, each with its weight."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> np.ndarray:
+        """The weights, ones if there are none."""
+
+    @abstractmethod
+    def pieces(self, X: np.ndarray) -> Iterable[Piece]:
+        """Return what makes weights and differences x_i - x_j, some MB at a time; it may be gone through again."""
+
+    @abstractmethod
+    def distances(self, X: np.ndarray, components: np.ndarray) -> np.ndarray:
+        """Return |L(x_i - x_j)|, one a pair."""
+
+    @abstractmethod
+    def reweighted(self, factor: np.ndarray) -> Listed:
+        """Return the same pairs, their weights times a positive factor each."""
+
+    def listed(self) -> Listed:
+        """Return self."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(PairSet):
+class Pairs(Listed):
     """Listed pairs (i, j) of rows, with weights; a pair listed twice counts twice.
 
     Parameters
@@ -100,9 +126,9 @@ class Pairs(PairSet):
         """Return x_i - x_j, one row a pair."""
         return X[self.first] - X[self.second]
 
-    def listed(self) -> Pairs:
-        """Return self."""
-        return self
+    def distances(self, X: np.ndarray, components: np.ndarray) -> np.ndarray:
+        """Return |L(x_i - x_j)|, one a pair."""
+        return np.asarray(np.linalg.norm(self.differences(X @ components.T), axis=1))
 
     def reweighted(self, factor: np.ndarray) -> Pairs:
         """Return the same pairs, their weights times a positive factor each."""
@@ -120,7 +146,7 @@ class Pairs(PairSet):
 
     def blocks(self, X: np.ndarray) -> list[Block]:
         """Return what makes the rows sqrt(w) (x_i - x_j)."""
-        return [partial(_rooted, piece) for piece in self.pieces(X)]
+        return [partial(rooted, piece) for piece in self.pieces(X)]
 
     def scatter(self, X: np.ndarray, threads: int = 1) -> Scatter:
         """Return X'LX with L the Laplacian of the pair graph; from the differences where there are few pairs.
@@ -202,7 +228,15 @@ class LabelPairs(PairSet):
         return made if self.same else [*made, between]
 
 
-def _rooted(piece: Piece) -> np.ndarray:
+def _energies(d: int, blocks: Iterable[np.ndarray]) -> np.ndarray:
+    total = np.zeros(d)
+    for block in blocks:
+        total += np.einsum("ij,ij->j", block, block)
+    return total
+
+
+def rooted(piece: Piece) -> np.ndarray:
+    """Return the rows of differences times the roots of their weights."""
     w, block = piece()
     if w is not None:
         block *= np.sqrt(w)[:, None]

@@ -8,14 +8,15 @@ so directions that look empty are looked at again there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
 from mercer.solvers.metric.pairs import PairSet
-from mercer.solvers.metric.scatter import EPS, Block, Scatter, sum_of_squares
+from mercer.solvers.metric.scatter import EPS, Again, Block, Scatter, sum_of_squares
 
 MARGIN = 1e4
 """A direction whose energy is below so many times the noise is looked at again."""
@@ -64,7 +65,7 @@ def pencil_of(X: np.ndarray, similar: PairSet, dissimilar: PairSet, ridge: float
     S, D = similar.scatter(X, threads), dissimilar.scatter(X, threads)
     first = Looking(similar.blocks(X), S.size, ridge, threads)
     second = Looking(dissimilar.blocks(X), D.size, 0.0, threads)
-    both = Looking([*first.blocks, *second.blocks], S.size + D.size, ridge, threads)
+    both = Looking(Again(lambda: chain(first.blocks, second.blocks)), S.size + D.size, ridge, threads)
     W = _unit_columns(np.diagonal(S.matrix) + np.diagonal(D.matrix) + ridge)
     A, B = _seen(S, W, ridge), _seen(D, W, 0.0)
     T = graded(Scatter(A.matrix + B.matrix, A.size + B.size, max(A.rounding, B.rounding)), both, W)
@@ -100,8 +101,8 @@ class Looking:
 
     Parameters
     ----------
-    blocks : list
-        What makes the rows g.
+    blocks : iterable
+        What makes the rows g; gone through again at each look.
     size : array of shape (d,)
         A bound on the sum of g_j^2, and on what they were computed from.
     ridge : float
@@ -110,14 +111,14 @@ class Looking:
         How many to use.
     """
 
-    blocks: Sequence[Block]
+    blocks: Iterable[Block]
     size: np.ndarray
     ridge: float
     threads: int
 
     def __call__(self, C: np.ndarray) -> Scatter:
         """Return the sum of (g'C)'(g'C) + c C'C; its noise includes that of the products g'C."""
-        found = sum_of_squares([partial(_times, make, C) for make in self.blocks], C.shape[1], self.threads)
+        found = sum_of_squares((partial(_times, make, C) for make in self.blocks), C.shape[1], self.threads)
         total = found.matrix + self.ridge * (C.T @ C)
         size = np.diagonal(total) + self.reach(C) ** 2 * len(C) * EPS
         return Scatter(total, size, found.rounding + 4 * len(C) * EPS)

@@ -70,12 +70,12 @@ class MetricProblem:
 
     def similar_sum(self, components: np.ndarray) -> float:
         """Return sum over the similar pairs of d_A^2, and c tr(A), for A = L'L; from the pairs themselves."""
-        spread = self.similar.energies(self.X @ components.T).sum()
+        spread = self.similar.energies(self.X, components).sum()
         return float(spread + self.ridge * np.sum(components * components))
 
     def dissimilar_squares(self, components: np.ndarray) -> float:
         """Return sum over the dissimilar pairs of d_A^2 for A = L'L; from the pairs themselves."""
-        return float(self.dissimilar.energies(self.X @ components.T).sum())
+        return float(self.dissimilar.energies(self.X, components).sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -10,11 +12,11 @@ from mercer._checks import positive
 from mercer.solvers.metric.bound import Bound, DiagonalBound, FullBound
 from mercer.solvers.metric.certificate import MetricCertificate
 from mercer.solvers.metric.climb import Climber
-from mercer.solvers.metric.pairs import Pairs
+from mercer.solvers.metric.pairs import Listed, Pairs, Piece
 from mercer.solvers.metric.pencil import Pencil
 from mercer.solvers.metric.problem import Face, MetricProblem, MetricSolution, MetricSolver, check_rank
 from mercer.solvers.metric.ratio import no_dissimilar_difference, signed
-from mercer.solvers.metric.scatter import EPS
+from mercer.solvers.metric.scatter import EPS, Again
 from mercer.solvers.metric.spread import FeatureSpread, GraphSpread, RowSpread, Spread, held
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
@@ -24,8 +26,8 @@ COLUMNS = 5
 """Columns of the factor to begin with: optima are of rank 1 to 3 as a rule."""
 SMALL = 8
 """Up to so many dimensions the factor has all columns at once."""
-HELD = 2**23
-"""Numbers in differences that are kept rather than made at every step."""
+HELD = 8
+"""Differences are kept, rather than made at every step, where they fit in this part of the memory."""
 SHORT = 64
 """Distances are taken as at least eps times so many mean distances, where they divide."""
 FLOOR = 1e-13
@@ -98,7 +100,7 @@ class Root(MetricSolver):
         noise = pencil.noise * (1 + float(np.sum((search.factor**2).T / np.maximum(pencil.share, EPS))))
         return search.solution(problem, pairs, components, noise, ALL, status)
 
-    def _diagonal(self, problem: MetricProblem, pairs: Pairs, clock: Clock) -> MetricSolution:
+    def _diagonal(self, problem: MetricProblem, pairs: Listed, clock: Clock) -> MetricSolution:
         X = problem.X
         S, D = problem.similar.energies(X) + problem.ridge, pairs.energies(X)
         if not (D > 0).any():
@@ -109,10 +111,10 @@ class Root(MetricSolver):
             return _free(problem, pairs, basis, None)
         some = D > 0
         scale = np.where(some, 1 / np.sqrt(np.where(S > 0, S, 1.0)), 0.0)
-        pieces = pairs.pieces(X)
-        if pairs.count * X.shape[1] <= HELD:
-            pieces = held(pairs.differences(X), pairs.weight)
-        spread = FeatureSpread(pieces, scale, problem.engine.n_threads)
+        squares: Iterable[Piece] = Again(lambda: (partial(_squared, piece) for piece in pairs.pieces(X)))
+        if 8 * pairs.count * len(scale) <= problem.engine.budget // HELD:
+            squares = held(squares, pairs.count, len(scale))
+        spread = FeatureSpread(squares, scale**2, problem.engine.n_threads)
         L = np.where(some, 1.0, 0.0)[:, None]
         search = Search(spread, DiagonalBound(pairs, X, scale), L, self.tol, self.max_steps, clock)
         status = search.to_the_end()
@@ -121,21 +123,32 @@ class Root(MetricSolver):
         return search.solution(problem, pairs, components, 16 * EPS, DIAGONAL, status)
 
 
-def spread_of(problem: MetricProblem, pairs: Pairs, basis: np.ndarray, pencil: Pencil) -> Spread:
+def spread_of(problem: MetricProblem, pairs: Listed, basis: np.ndarray, pencil: Pencil) -> Spread:
     """Return the sum of distances, from the points where pairs are many, else from the differences."""
-    X, threads = problem.X, problem.engine.n_threads
-    k = basis.shape[1]
-    if pairs.count > 2 * len(X) and pairs.count * k > 2**16 and max(M.cancellation for M in pencil.plain) < 1e4:
+    X, threads, k = problem.X, problem.engine.n_threads, basis.shape[1]
+    many = pairs.count > 2 * len(X) and pairs.count * k > 2**16
+    if isinstance(pairs, Pairs) and many and max(M.cancellation for M in pencil.plain) < 1e4:
         degrees = np.bincount(pairs.first, pairs.weights, len(X)) + np.bincount(pairs.second, pairs.weights, len(X))
         return GraphSpread((X - degrees @ X / degrees.sum()) @ basis, pairs.first, pairs.second, pairs.weights)
-    if pairs.count * k > HELD:
+    if 8 * pairs.count * k > problem.engine.budget // HELD:
         return RowSpread(pairs.pieces(X), basis, threads)
-    return RowSpread(held(pairs.differences(X) @ basis, pairs.weight), np.eye(k), threads)
+    rows = Again(lambda: (partial(_turned, piece, basis) for piece in pairs.pieces(X)))
+    return RowSpread(held(rows, pairs.count, k), np.eye(k), threads)
 
 
-def _free(problem: MetricProblem, pairs: Pairs, N: np.ndarray, pencil: Pencil | None) -> MetricSolution:
+def _turned(piece: Piece, basis: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    w, G = piece()
+    return w, G @ basis
+
+
+def _squared(piece: Piece) -> tuple[np.ndarray | None, np.ndarray]:
+    w, G = piece()
+    return w, np.square(G, out=G)
+
+
+def _free(problem: MetricProblem, pairs: Listed, N: np.ndarray, pencil: Pencil | None) -> MetricSolution:
     """Return the centre of the face of value 0: directions that only dissimilar pairs see."""
-    components = N.T / (pairs.weights @ np.linalg.norm(pairs.differences(problem.X @ N), axis=1))
+    components = N.T / (pairs.weights @ pairs.distances(problem.X, N.T))
     value = problem.similar_sum(components)
     noise = 16 * EPS if pencil is None else pencil.noise
     scope = DIAGONAL if pencil is None else ALL
@@ -217,11 +230,10 @@ class Search:
         return False
 
     def solution(
-        self, problem: MetricProblem, pairs: Pairs, components: np.ndarray, noise: float, scope: str, status: Status
+        self, problem: MetricProblem, pairs: Listed, components: np.ndarray, noise: float, scope: str, status: Status
     ) -> MetricSolution:
         """Return what was found, its value summed anew over the pairs."""
-        total = float(pairs.weights @ np.linalg.norm(pairs.differences(problem.X @ components.T), axis=1))
-        components = components / total
+        components = components / float(pairs.weights @ pairs.distances(problem.X, components))
         value = problem.similar_sum(components)
         proof = MetricCertificate(value, min(self.lower, value), noise * value, scope)
         stats = {"rank": len(components), "steps": self.climber.steps}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -20,6 +20,16 @@ WAITING = 8
 Block = Callable[[], np.ndarray]
 """Makes a block of rows when it is needed, on the thread that needs it."""
 Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Again(Iterable[Item]):
+    """What may be gone through again and again, and is made anew each time."""
+
+    make: Callable[[], Iterable[Item]]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.make())
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from mercer.solvers.metric.pairs import Piece
+from mercer.solvers.metric.pairs import CHUNK, Piece
 from mercer.solvers.metric.scatter import added
 
 SAME = 1e-100
@@ -134,9 +133,9 @@ class FeatureSpread(Spread):
     Parameters
     ----------
     pieces : iterable of Piece
-        As of `RowSpread`.
+        What makes weights and squared differences.
     scale : array of shape (k,)
-        Of each feature.
+        s, q_kj^2 = s_j (x_ij - x_jj)^2.
     threads : int
         How many to use.
     """
@@ -147,29 +146,33 @@ class FeatureSpread(Spread):
 
     def at(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Return sum_k w_k |L'q_k| and M L."""
-        found = added(lambda piece: self._part(piece, L), self.pieces, (len(L) + 1, 1), self.threads)
-        return float(found[-1, 0]), found[:-1] * L
+        b = self.scale * L[:, 0] ** 2
 
-    def _part(self, piece: Piece, L: np.ndarray) -> np.ndarray:
-        w, squares = self._squares(piece)
-        c = np.sqrt(squares @ (L[:, 0] ** 2))
-        total = c.sum() if w is None else w @ c
-        return np.append(_over(w, c) @ squares, total)[:, None]
+        def part(piece: Piece) -> np.ndarray:
+            w, squares = piece()
+            c = np.sqrt(squares @ b)
+            return np.append(_over(w, c) @ squares, c.sum() if w is None else w @ c)
 
-    def _squares(self, piece: Piece) -> tuple[Any, np.ndarray]:
-        w, G = piece()
-        return w, (G * self.scale) ** 2
+        found = added(part, self.pieces, (len(L) + 1,), self.threads)
+        return float(found[-1]), (found[:-1] * self.scale)[:, None] * L
 
     def distances(self, L: np.ndarray) -> np.ndarray:
         """Return |L'q_k|, one a pair."""
-        return np.concatenate([np.sqrt(self._squares(piece)[1] @ (L[:, 0] ** 2)) for piece in self.pieces])
+        b = self.scale * L[:, 0] ** 2
+        return np.concatenate([np.sqrt(piece()[1] @ b) for piece in self.pieces])
 
 
-def held(rows: np.ndarray, weights: Any) -> list[Piece]:
-    """Return pieces of rows that are kept in memory."""
-    step = max(64, 2**18 // max(1, rows.shape[1]))
+def held(pieces: Iterable[Piece], m: int, k: int) -> list[Piece]:
+    """Return the same m pieces of k numbers, kept in memory."""
+    rows, weights, at = np.empty((m, k)), np.empty(m), 0
+    weighted = False
+    for w, G in (piece() for piece in pieces):
+        here = slice(at, at + len(G))
+        rows[here], weights[here] = G, 1.0 if w is None else w
+        weighted, at = weighted or w is not None, here.stop
+    step = max(64, CHUNK // max(1, k))
 
-    def piece(a: int) -> tuple[np.ndarray | None, np.ndarray]:
-        return None if weights is None else weights[a : a + step], rows[a : a + step]
+    def kept(a: int) -> tuple[np.ndarray | None, np.ndarray]:
+        return weights[a : a + step] if weighted else None, rows[a : a + step]
 
-    return [partial(piece, a) for a in range(0, len(rows), step)]
+    return [partial(kept, a) for a in range(0, m, step)]
