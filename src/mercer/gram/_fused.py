@@ -25,13 +25,14 @@ class Pairs:
     statistic: Statistic
     left: Points
     right: Points
+    summed: bool = False  # coordinate by coordinate, however many there are
 
     @property
     def direct(self) -> bool:
         """Whether the compiled loop sums it coordinate by coordinate."""
         if isinstance(self.left, SparsePoints):
             return False
-        return self.left.depth <= DIRECT_UP_TO or not isinstance(self.statistic, (Dot, Squares))
+        return self.summed or self.left.depth <= DIRECT_UP_TO or not isinstance(self.statistic, (Dot, Squares))
 
     def swapped(self) -> Pairs:
         """Return the statistic seen from the other side (all statistics are symmetric)."""

@@ -7,7 +7,7 @@ f += K[:, W] v; this is one pass, in which each kernel value is used while in ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -22,9 +22,10 @@ from mercer.gram._gram import Gram
 from mercer.gram._held import DenseSource, FactorSource, PackedSource
 from mercer.gram._pool import run
 from mercer.gram._product import product
-from mercer.gram._sources import Buffers, Source
+from mercer.gram._shelf import Shelf
+from mercer.gram._sources import Buffers, Held, Source
 
-COLUMNS = 2048  # to a task: whole panels and whole tiles
+COLUMNS = 1024  # to a task: whole panels and whole tiles
 DEAR = 100  # coordinates: from here on a row is dearer to compute than to keep
 
 
@@ -39,14 +40,18 @@ class Lines:
         The points, in the order wanted.
     starts : array of shape (s + 1,)
         Where the segments of columns start and end.
+    cache : int
+        Bytes of rows that may be kept.
     """
 
-    def __init__(self, K: Gram, order: np.ndarray, starts: np.ndarray) -> None:
+    def __init__(self, K: Gram, order: np.ndarray, starts: np.ndarray, cache: int = 0) -> None:
         self.gram, self.engine, self.order, self.starts = K, K.engine, order, starts
-        self.source = K._source
+        self.source = _by_coordinates(K._source)
         self.source.prepare()
         self.dtype = self.source.tile_dtype
+        self.stored = isinstance(self.source, (DenseSource, PackedSource))
         self._segments = [self._segment(a, b) for a, b in pairwise(starts)]
+        self.shelf = Shelf(starts, len(order), self.dtype, 0 if self.stored else cache)
 
     def _segment(self, a: int, b: int) -> Source | None:
         """Return the source of all rows and a segment of columns; None where these are best picked with the rows."""
@@ -61,7 +66,7 @@ class Lines:
     @property
     def dear(self) -> bool:
         """Whether a row costs more to compute than to keep and read again."""
-        if isinstance(self.source, (DenseSource, PackedSource)):
+        if self.stored:
             return False
         return not isinstance(self.source, FusedSource) or max(_depth(p.left) for p in self.source.pairs) >= DEAR
 
@@ -77,16 +82,93 @@ class Lines:
             return self.source.take(self.order[rows], self.order[a:b])
         return held.take(self.order[rows], None)
 
-    def add(self, rows: np.ndarray, v: np.ndarray, segment: int, out: np.ndarray, threads: int) -> None:
-        """Add K[segment, rows] v to out, float64. Cost: rows x segment kernel values."""
-        source = self.rows(rows, segment)
+    # ------------------------------------------------------------ sums of rows
+
+    def add(
+        self, rows: np.ndarray, v: np.ndarray, segment: int, out: np.ndarray, threads: int,
+        keep: np.ndarray | None = None,
+    ) -> None:  # fmt: skip  # what is added, where to
+        """Add K[segment, rows] v to out, float64; rows marked in ``keep`` go to the shelf.
+
+        Cost: rows x segment kernel values, those on the shelf read only.
+        """
+        there = self.shelf.held(rows, segment)
+        parts = []
+        if not there.all():
+            kept = np.zeros_like(there) if keep is None else ~there & keep
+            if not kept.any() or not self.shelf.room(rows[there | kept]):
+                kept = np.zeros_like(there)
+            parts = [self._part(rows[mine], v[mine], segment, shelve) for mine, shelve in (
+                (~there & ~kept, False), (kept, True)
+            ) if mine.any()]  # fmt: skip  # one list
+        places, w = self.shelf.places(rows[there], segment), v[there]
 
         def work(j: int, buffers: Buffers) -> Iterator[None]:
-            b = min(j + COLUMNS, source.m)
-            source.transposed(0, source.n, j, b, v, out[j:b], buffers)
+            b = min(j + COLUMNS, len(out))
+            for source, u, held in parts:
+                moved = held and Held(held.numbers, held.places + j)
+                source.transposed(0, source.n, j, b, u, out[j:b], buffers, moved)
+                yield
+            add_rows(self.shelf.numbers, places + j, w, out[j:b])
+
+        run(range(0, len(out), COLUMNS), work, threads, Buffers)
+        for mine, _, held in parts:
+            if held is not None:
+                self.shelf.has[held.places // self.shelf.stride, segment] = True
+
+    def _part(self, rows: np.ndarray, v: np.ndarray, segment: int, shelve: bool) -> tuple[Source, np.ndarray, Any]:
+        held = Held(self.shelf.numbers, self.shelf.places(rows, segment)) if shelve else None
+        return self.rows(rows, segment), v, held
+
+    def shelve(self, wanted: Sequence[tuple[np.ndarray, int]], threads: int) -> bool:
+        """Put rows on the shelf, each (rows, segment) of what is wanted; return False if there is not room for all."""
+        if not self.shelf.room(np.unique(np.concatenate([rows for rows, _ in wanted]))):
+            return False
+        tasks = []
+        for rows, segment in wanted:
+            missing = rows[~self.shelf.held(rows, segment)]
+            if len(missing):
+                source, size = self.rows(missing, segment), int(self.starts[segment + 1] - self.starts[segment])
+                places = self.shelf.places(missing, segment)
+                tasks += [(source, places, j, min(j + COLUMNS, size)) for j in range(0, size, COLUMNS)]
+                self.shelf.has[self.shelf.slot[missing], segment] = True
+        tasks.sort(key=lambda task: -task[0].n * (task[3] - task[2]))
+
+        def work(task: Any, buffers: Buffers) -> Iterator[None]:
+            source, places, j, b = task
+            held = Held(self.shelf.numbers, places + j)
+            source.transposed(0, source.n, j, b, np.zeros(source.n), np.zeros(b - j), buffers, held)
             yield
 
-        run(range(0, source.m, COLUMNS), work, threads, Buffers)
+        run(tasks, work, threads, Buffers)
+        return True
+
+    # ------------------------------------------------------------ blocks that grow
+
+    def enter(self, G: np.ndarray, stride: int, lines: np.ndarray, new: np.ndarray, threads: int) -> None:
+        """Write to G, flat, rows ``stride`` apart, the values of new places with all; place p is for ``lines[p]``."""
+        fresh = np.zeros(len(lines), bool)
+        fresh[new] = True
+        old = np.flatnonzero(~fresh)
+        source = self.source.take(self.order[lines[new]], self.order[lines])
+        source.prepare()
+
+        def work(i: int, buffers: Buffers) -> Iterator[None]:
+            a = min(i + 64, len(new))
+            tile = buffers.tile("entering", a - i, len(lines), G.dtype)
+            source.values(i, a, 0, len(lines), tile, buffers)
+            yield
+            spread(tile.reshape(-1), len(lines), G, stride, new[i:a], old)
+
+        run(range(0, len(new), 64), work, threads, Buffers)
+
+
+def _by_coordinates(source: Source) -> Source:
+    """Return a source whose values are summed coordinate by coordinate where rows are not long: faster for few rows."""
+    if not isinstance(source, FusedSource) or max(_depth(p.left) for p in source.pairs) >= DEAR:
+        return source
+    pairs = tuple(replace(p, summed=True) for p in source.pairs)
+    return FusedSource(source.rule, pairs, source.dtype, source.tile_dtype)
 
 
 def _counts(order: np.ndarray) -> bool:
@@ -113,3 +195,31 @@ def add_rows(G: Any, places: Any, v: Any, out: Any) -> None:
         k0, v0 = G[places[r] : places[r] + q], v[r]
         for t in range(q):
             out[t] += v0 * k0[t]
+
+
+@compiled
+def spread(P: Any, q: Any, G: Any, stride: Any, new: Any, old: Any) -> None:
+    """Write rows of q values to rows ``new`` of G, and mirrored to its columns ``new`` where rows are ``old``."""
+    k = new.size
+    for a in range(k):
+        row, values = G[new[a] * stride : new[a] * stride + q], P[a * q : a * q + q]
+        for t in range(q):
+            row[t] = values[t]
+    for t in range(old.size):
+        s = old[t]
+        row = G[s * stride : s * stride + q]
+        for a in range(k):
+            row[new[a]] = P[a * q + s]
+
+
+@compiled
+def move(G: Any, stride: Any, q: Any, source: Any, target: Any) -> None:
+    """Move members of a symmetric block, flat, of q places: rows and columns ``source[k]`` to ``target[k]``."""
+    for k in range(source.size):
+        row, values = G[target[k] * stride : target[k] * stride + q], G[source[k] * stride : source[k] * stride + q]
+        for t in range(q):
+            row[t] = values[t]
+    for s in range(q):
+        row = G[s * stride : s * stride + q]
+        for k in range(source.size):
+            row[target[k]] = row[source[k]]

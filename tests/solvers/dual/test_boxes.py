@@ -5,7 +5,7 @@ import pytest
 
 from mercer.gram import _make, from_matrix, gram
 from mercer.kernels import Gaussian, Linear
-from mercer.solvers.dual import _front, solve_box, solve_boxes
+from mercer.solvers.dual import _members, solve_box, solve_boxes
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 from tests import oracles
@@ -26,8 +26,9 @@ from tests.solvers.dual.problems import (
 @pytest.fixture
 def tight(monkeypatch):
     """Working sets far smaller than the problems."""
-    monkeypatch.setattr(_front, "LEAST_SET", 64)
-    monkeypatch.setattr(_front, "MOST_SET", 128)
+    monkeypatch.setattr(_members, "SMALL", 0)
+    monkeypatch.setattr(_members, "LEAST_SET", 64)
+    monkeypatch.setattr(_members, "MOST_SET", 128)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,6 +135,7 @@ def test_impossible_sums_and_boxes_are_refused(rng):
         solve_box(boxed(K, rows, -one, one, 0 * one))
 
 
+@pytest.mark.usefixtures("tight")
 def test_steps_a_deadline_and_a_watcher_end_it_with_the_best_so_far(rng):
     X, y, _ = data(rng, 300)
     problem = c_svc(gaussian(X, precision="double"), y, 100.0)

@@ -6,7 +6,7 @@ that into values K[:, moved] change, which `absorb` adds to the gradients. So se
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,14 +14,21 @@ from mercer.gram._lines import Lines
 from mercer.solvers.dual._descend import Block, descend, whole_lanes
 from mercer.solvers.dual._exact import Exact
 from mercer.solvers.dual._feasible import box, feasible
-from mercer.solvers.dual._survey import Standing, levels, survey, violations
+from mercer.solvers.dual._members import Members
+from mercer.solvers.dual._survey import Standing, levels, survey
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
 from mercer.solvers.solution import Status
 
-LEAST_SET, MOST_SET = 4096, 12288  # members: room at first, and at most
-PADDING = 16  # numbers between rows of a block: rows a multiple of 4096 bytes apart would fall on each other in cache
 PATIENCE = 5  # rounds without any progress before rounding is taken to forbid it
 SHARE_OF_GAP = 0.1  # a block descends until it violates by this share of what the whole does
+
+
+class Moved(NamedTuple):
+    """Variables that moved, by how much, and what it adds to all gradients if the block knew that."""
+
+    at: np.ndarray
+    change: np.ndarray
+    added: np.ndarray | None
 
 
 class Front:
@@ -30,6 +37,7 @@ class Front:
     def __init__(
         self, problem: BoxQuadratic, start: np.ndarray | None, tol: float, lines: Lines, line: np.ndarray,
         place: np.ndarray, spans: list[tuple[int, int, int]], exact: Exact, diag: np.ndarray,
+        threads: int,
     ) -> None:  # fmt: skip  # the problem, then where its rows stand
         self.problem, self.tol, self.lines, self.line, self.place = problem, tol, lines, line, place
         self.spans, self.exact = spans, exact
@@ -39,59 +47,49 @@ class Front:
         self.sums = len(problem.totals)
         self.ridge = np.ascontiguousarray(problem.ridge, dtype=np.float64)
         self.diag = diag[problem.rows]
-        self.F = np.asarray(problem.linear, dtype=np.float64) + self.ridge * self.c
-        self.F += problem.shift * float(self.c.sum())
+        self.F = np.array(problem.linear, dtype=np.float64)
         self.steps, self.round = 0, 0
         self.status: Status | None = None
         self.uncertain = 0.0  # sum of squares of what was added to the gradients since they were exact
         self.idle, self.least_violation = 0, np.inf
-        n = problem.size
-        self.room = min(LEAST_SET, whole_lanes(n))
-        self.G = np.zeros((self.room, self.room + PADDING), lines.dtype)
-        self.member = np.full(self.room, -1, np.int64)  # slot -> variable
-        self.slot = np.full(n, -1, np.int64)  # variable -> slot
-        self.stamp = np.zeros(self.room, np.int64)
-        self.was_safe = np.zeros(self.room, bool)
-        self.rise, self.fall = np.empty(n), np.empty(n)
-        self.batch = min(160 if lines.dear else 512, self.room // 4)
+        self.members = Members(problem.size, lines, line)
         self.standing: Standing = survey(self.c, self.lo, self.hi, self.F, self.group, self.sums)
-        self.threads = lines.engine.n_threads
+        self.threads = threads
 
     # ------------------------------------------------------------ a round
 
-    def started(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return what the starting point asks to be added to the gradients."""
+    def begin(self) -> None:
+        """Add what the starting point asks for to the gradients."""
         moved = np.flatnonzero(self.c)
+        if not len(moved):
+            return
         self.uncertain = float(self.c @ self.c)
-        return (moved, self.c[moved]) if len(moved) else None
-
-    def begin(self, values: np.ndarray) -> None:
-        """Add the values of the starting point to the gradients."""
-        self.F += values[self.place]
+        self.F = np.asarray(self.problem.linear, dtype=np.float64) + self.added(moved, self.c[moved])
         self.standing = survey(self.c, self.lo, self.hi, self.F, self.group, self.sums)
 
-    def advance(self, most: int, expired: Any) -> tuple[np.ndarray, np.ndarray] | None:
-        """Do a round up to what needs K; return variables that moved and by how much, or None when it is over."""
+    def advance(self, most: int, expired: Any) -> Moved | None:
+        """Do a round up to what needs K; return what moved, or None when it is over."""
         if not self._wanting():
             return None
-        self._members()
-        block = self._block()
-        at = self.member[self.member >= 0]
-        steps, _ = descend(block, max(SHARE_OF_GAP * self.standing.violation, 0.5 * self.tol), most, expired)
+        self.members.renew(self, self.round, self.threads)
+        block, all_in = self._block(), self.members.all_in()
+        before = block.F.copy()
+        tol = 0.5 * self.tol if all_in else max(SHARE_OF_GAP * self.standing.violation, 0.5 * self.tol)
+        steps, _ = descend(block, tol, most, expired)
         self.steps += steps
-        slots = np.flatnonzero(self.member >= 0)
-        change = block.c[slots] - self.c[at]
-        moved = np.flatnonzero(change)
-        order = np.argsort(at[moved])
-        moved = moved[order]
         self.round += 1
-        return at[moved], change[moved]
+        who = self.members.who
+        change = block.c[: len(who)] - self.c[who]
+        moved = np.flatnonzero(change)
+        if all_in:
+            added = np.empty(len(who))
+            added[who] = block.F[: len(who)] - before[: len(who)]
+            return Moved(who[moved], change[moved], added)
+        moved = moved[np.argsort(who[moved])]
+        return Moved(who[moved], change[moved], None)
 
-    def absorb(self, moved: np.ndarray, change: np.ndarray, values: np.ndarray) -> None:
-        """Take a step and what it adds to the values at the problem's points; less of it should that be too far."""
-        added = values[self.place]
-        added[moved] += self.ridge[moved] * change
-        added += self.problem.shift * float(change.sum())
+    def absorb(self, moved: np.ndarray, change: np.ndarray, added: np.ndarray) -> None:
+        """Take a step and what it adds to the gradients; less of it should that be too far."""
         level = 0.5 * (self.standing.least + self.standing.most)[self.group[moved]]  # drops out: sums of changes are 0
         slope, curve = float(change @ (self.F[moved] - level)), float(change @ added[moved])
         decrease = slope + 0.5 * curve
@@ -109,6 +107,25 @@ class Front:
         better = -decrease > 1e-15 * size or self.standing.violation < self.least_violation
         self.idle = 0 if better and len(moved) else self.idle + 1
         self.least_violation = min(self.least_violation, self.standing.violation)
+
+    def added(self, moved: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Return Q[:, moved] change: what a change adds to the gradients."""
+        lines, v, keep = self.line[moved], change, None
+        if len(np.unique(lines)) < len(lines):  # both variables of a row of a regression
+            lines, at = np.unique(lines, return_inverse=True)
+            v = np.bincount(at, change)
+        elif self.lines.dear:
+            keep = np.ones(len(lines), bool)
+        else:
+            c = self.c[moved] + change
+            keep = (c > self.lo[moved]) & (c < self.hi[moved])
+        values = np.zeros(self.spans[-1][2])
+        for segment, a, b in self.spans:
+            self.lines.add(lines, v, segment, values[a:b], self.threads, keep)
+        added = values[self.place]
+        added[moved] += self.ridge[moved] * change
+        added += self.problem.shift * float(change.sum())
+        return added
 
     # ------------------------------------------------------------ is it over?
 
@@ -144,133 +161,23 @@ class Front:
         self.uncertain = 0.0
         self.standing = survey(self.c, self.lo, self.hi, self.F, self.group, self.sums)
 
-    # ------------------------------------------------------------ who is in the working set
-
-    def _members(self) -> None:
-        """Let variables that are done with leave, and those that violate most come in."""
-        gap = self.standing.violation
-        above = 0.1 * gap if self.round else 0.0
-        n_rise, n_fall = violations(
-            self.c, self.lo, self.hi, self.F, self.group, self.standing.least, self.standing.most, self.slot, above,
-            self.rise, self.fall,
-        )  # fmt: skip  # one call
-        if self.round:
-            self._leave()
-            half = int(min(max(self.batch, 0.25 * (n_rise + n_fall)), 2048)) // 2
-            new = self._strongest(half)
-        else:
-            new = self._drawn(self.batch)
-        new = self._make_room(new)
-        free = np.flatnonzero(self.member < 0)[: len(new)]
-        new = np.sort(new[: len(free)])
-        self.member[free], self.slot[new] = new, free
-        self.stamp[free], self.was_safe[free] = self.round, False
-
-    def _drawn(self, half: int) -> np.ndarray:
-        """Return some variables of each side at random: at the start all violate alike."""
-        rng = np.random.default_rng(0)
-        key = rng.random(len(self.lines.order))[self.line]
-        sides = []
-        for side in (self.rise, self.fall):
-            who = np.flatnonzero(side > 0)
-            k = min(half, len(who), self.room // 2)
-            sides.append(who[np.argpartition(key[who], k - 1)[:k]] if k else who[:0])
-        worst = self._strongest(16)
-        return np.unique(np.concatenate([*sides, worst]))[: self.room]
-
-    def _strongest(self, half: int) -> np.ndarray:
-        """Return the strongest violators of both sides, the strongest first."""
-        found, sizes = [], []
-        for side in (self.rise, self.fall):
-            who = np.flatnonzero(side > 0)
-            if len(who) > half:
-                who = who[np.argpartition(side[who], len(who) - half)[len(who) - half :]]
-            found.append(who)
-            sizes.append(side[who])
-        return np.concatenate(found)[np.argsort(-np.concatenate(sizes), kind="stable")]
-
-    def _leave(self) -> None:
-        """Let members leave that were at a bound, on its right side, in two rounds."""
-        slots = np.flatnonzero(self.member >= 0)
-        who = self.member[slots]
-        g, f, c = self.group[who], self.F[who], self.c[who]
-        least, most = self.standing.least[g], self.standing.most[g]
-        safe = ((c <= self.lo[who]) & (f > most)) | ((c >= self.hi[who]) & (f < least))
-        self._drop(slots[safe & self.was_safe[slots]])
-        self.was_safe[:] = False
-        self.was_safe[slots[safe]] = True
-
-    def _drop(self, slots: np.ndarray) -> None:
-        self.slot[self.member[slots]] = -1
-        self.member[slots] = -1
-
-    def _make_room(self, new: np.ndarray) -> np.ndarray:
-        """Grow if the free variables need it, else let bound members leave, those deepest on their side first."""
-        slots = np.flatnonzero(self.member >= 0)
-        who = self.member[slots]
-        inside = (self.c[who] > self.lo[who]) & (self.c[who] < self.hi[who])
-        n_free = int(inside.sum())
-        if len(new) > self.room - len(slots) and n_free > 0.7 * self.room:
-            self._grow()
-        target = min(self.room, max(LEAST_SET, int(1.25 * n_free) + len(new)))
-        excess = len(slots) + len(new) - target
-        if excess <= 0:
-            return new
-        level = 0.5 * (self.standing.least + self.standing.most)[self.group[who]]
-        depth = np.where(self.c[who] <= self.lo[who], self.F[who] - level, level - self.F[who])
-        depth[inside] = -np.inf
-        order = np.argsort(-depth, kind="stable")[:excess]
-        order = order[~inside[order]]
-        needed = len(new) - (self.room - len(slots))
-        if len(order) < min(needed, self.batch // 2):  # full of free variables: even ones leave
-            rest = np.setdiff1d(np.arange(len(slots)), order)
-            uneven = np.abs(self.F[who[rest]] - level[rest]) > 0.25 * self.standing.violation
-            oldest = rest[np.lexsort([self.stamp[slots[rest]], uneven])]
-            order = np.concatenate([order, oldest[: max(self.batch // 2, needed // 2) - len(order)]])
-        self._drop(slots[order])
-        return new
-
-    def _grow(self) -> None:
-        room = min(2 * self.room, MOST_SET, whole_lanes(self.problem.size))
-        more = room - self.room
-        if more <= 0:
-            return
-        self.member = np.concatenate([self.member, np.full(more, -1)])
-        self.stamp = np.concatenate([self.stamp, np.zeros(more, np.int64)])
-        self.was_safe = np.concatenate([self.was_safe, np.zeros(more, bool)])
-        self.room = room
-        self.G = np.zeros((room, room + PADDING), self.lines.dtype)
-
-    # ------------------------------------------------------------ their block
+    # ------------------------------------------------------------ the members' block
 
     def _block(self) -> Block:
-        """Return the members' block: here all of it is computed anew, members in the order of their variables."""
-        old = np.flatnonzero(self.member >= 0)
-        who = self.member[old]
-        order = np.argsort(who)
-        self.stamp[: len(old)] = self.stamp[old[order]]
-        safe = self.was_safe[old[order]]
-        self.was_safe[:] = False
-        self.was_safe[: len(old)] = safe
-        self.member[:] = -1
-        self.member[: len(old)] = who = who[order]
-        self.slot[who] = np.arange(len(old))
+        m, who = self.members, self.members.who
         q, size = len(who), whole_lanes(len(who))
-        self.lines.block(self.line[who], self.line[who], self.G[:q, :q], self.threads)
-        return self._filled(who, q, size)
 
-    def _filled(self, who: np.ndarray, q: int, size: int) -> Block:
         def lanes(values: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
             out = np.zeros(size, dtype)
             out[:q] = values
             return out
 
-        dtype = self.G.dtype
+        dtype = m.G.dtype
         level = 0.5 * (self.standing.least + self.standing.most)
         shift = 0.0 if self.sums else float(self.problem.shift)
         diag = lanes(self.diag[who] + self.ridge[who] + shift, dtype)
         return Block(
-            self.G.reshape(-1), self.G.shape[1], diag, lanes(self.ridge[who], dtype), shift, lanes(self.c[who]),
+            m.G, m.stride, diag, lanes(self.ridge[who], dtype), shift, lanes(self.c[who]),
             lanes(self.lo[who]), lanes(self.hi[who]), lanes(self.F[who]), lanes(self.group[who], np.int64), self.sums,
             lanes(level[self.group[who]]),
         )  # fmt: skip  # in the order of the record

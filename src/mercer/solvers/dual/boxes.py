@@ -8,9 +8,11 @@ from functools import partial
 import numpy as np
 
 from mercer._checks import refuse
+from mercer.gram import Gram
 from mercer.gram._lines import Lines
+from mercer.gram._pool import one_blas_thread, run
 from mercer.solvers.dual._exact import Exact
-from mercer.solvers.dual._front import Front
+from mercer.solvers.dual._front import Front, Moved
 from mercer.solvers.dual._plan import Plan, plan
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
 from mercer.solvers.solution import Status
@@ -74,7 +76,7 @@ def solve_boxes(
         refuse("solve_boxes", "all problems must share one Gram", "several", "Call it once for each Gram.")
     clock = Clock("solve_boxes") if clock is None else clock
     most = max(MOST_STEPS, 100 * max(p.size for p in problems)) if max_steps < 0 else int(max_steps)
-    fronts = _fronts(problems, plan(problems), tol, [None] * len(problems) if starts is None else list(starts))
+    fronts = _fronts(problems, plan(problems), tol, [None] * len(problems) if starts is None else list(starts), cache)
     status = Status.CONVERGED
     try:
         status = _run(fronts, most, clock)
@@ -83,30 +85,40 @@ def solve_boxes(
     return [front.answer(status) for front in fronts]
 
 
-def _fronts(problems: Sequence[BoxQuadratic], layout: Plan, tol: float, starts: list[np.ndarray | None]) -> list[Front]:
+def _fronts(
+    problems: Sequence[BoxQuadratic], layout: Plan, tol: float, starts: list[np.ndarray | None], cache: int | None
+) -> list[Front]:
     K = problems[0].gram
-    lines, exact, diag = Lines(K, layout.order, layout.starts), Exact(K), K.diag()
+    lines, exact, diag = Lines(K, layout.order, layout.starts, _cache(K, cache)), Exact(K), K.diag()
+    threads = K.engine.n_threads if len(problems) == 1 else 1
     return [
-        Front(problem, start, tol, lines, layout.position[problem.rows], *layout.local(k), exact, diag)
+        Front(problem, start, tol, lines, layout.position[problem.rows], *layout.local(k), exact, diag, threads)
         for k, (problem, start) in enumerate(zip(problems, starts, strict=True))
     ]
 
 
+def _cache(K: Gram, cache: int | None) -> int:
+    """Return the bytes of rows to keep: those asked for, or 2 GB, more where rows are longer than 20,000."""
+    if cache is not None:
+        return int(cache)
+    return int(min(K.engine.budget // 2, 2e9 * max(1.0, K.shape[0] / 20_000)))
+
+
 def _run(fronts: list[Front], most: int, clock: Clock) -> Status:
     """Advance all problems, round by round; return why it ended."""
-    for front in fronts:
-        if (begun := front.started()) is not None:
-            front.begin(_values(front, *begun))
-    running, number = list(fronts), 0
-    while running:
-        worst = max(front.standing.violation for front in running)
-        stop = clock.step(number, worst)
-        if stop is not None:
-            return stop
-        if any(front.steps >= most for front in running):
-            return Status.MAX_STEPS
-        running = [front for front in running if _round(front, most, partial(_expired, clock, number, worst))]
-        number += 1
+    threads = fronts[0].lines.engine.n_threads
+    with one_blas_thread():
+        _each(fronts, Front.begin, threads)
+        running, number = list(fronts), 0
+        while running:
+            worst = max(front.standing.violation for front in running)
+            stop = clock.step(number, worst)
+            if stop is not None:
+                return stop
+            if any(front.steps >= most for front in running):
+                return Status.MAX_STEPS
+            running = _round(running, threads, most, partial(_expired, clock, number, worst))
+            number += 1
     return Status.CONVERGED
 
 
@@ -114,17 +126,42 @@ def _expired(clock: Clock, number: int, worst: float) -> bool:
     return clock.step(number, worst) is not None
 
 
-def _round(front: Front, most: int, expired: Callable[[], bool]) -> bool:
-    """Do a round of one problem; return whether there was anything to do."""
-    moved = front.advance(most - front.steps, expired)
-    if moved is not None:
-        front.absorb(*moved, _values(front, *moved))
-    return moved is not None
+def _round(running: list[Front], threads: int, most: int, expired: Callable[[], bool]) -> list[Front]:
+    """Do a round of all problems; return those that are not over."""
+    found: dict[Front, Moved] = {}
+
+    def advance(front: Front) -> None:
+        moved = front.advance(most - front.steps, expired)
+        if moved is not None:
+            found[front] = moved
+
+    def absorb(front: Front) -> None:
+        at, change, added = found[front]
+        front.absorb(at, change, front.added(at, change) if added is None else added)
+
+    _each(running, advance, threads)
+    running = [front for front in running if front in found]
+    _shelve(found, threads)
+    _each(running, absorb, threads)
+    return running
 
 
-def _values(front: Front, moved: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """Return K[points of the problem, moved] change."""
-    out = np.zeros(front.spans[-1][2])
-    for segment, a, b in front.spans:
-        front.lines.add(front.line[moved], change, segment, out[a:b], front.threads)
-    return out
+def _each(fronts: list[Front], work: Callable[[Front], None], threads: int) -> None:
+    """Do some work for every problem, several at a time."""
+
+    def task(front: Front, _: None) -> None:
+        work(front)
+
+    run(fronts, task, threads, lambda: None)
+
+
+def _shelve(found: dict[Front, Moved], threads: int) -> None:
+    """Compute once the rows that several problems need now."""
+    wanted: dict[int, list[np.ndarray]] = {}
+    for front, moved in found.items():
+        if moved.added is None:
+            for segment, _, _ in front.spans:
+                wanted.setdefault(segment, []).append(front.line[moved.at])
+    if wanted and len(found) > 1:
+        front = next(iter(found))
+        front.lines.shelve([(np.unique(np.concatenate(rows)), s) for s, rows in wanted.items()], threads)

@@ -1,0 +1,180 @@
+"""The working set of one problem: who is in, in which place of a block that is kept from round to round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.gram._lines import Lines, move
+from mercer.gram._shelf import PADDING
+from mercer.solvers.dual._descend import whole_lanes
+from mercer.solvers.dual._survey import Standing, violations
+
+LEAST_SET, MOST_SET = 4096, 12288  # members: room at first, and at most
+SMALL = 1024  # variables: up to here all are members from the start
+
+
+class Members:
+    """Places 0..count of a block, each held by a variable; the block's values of K are kept up to date.
+
+    Parameters
+    ----------
+    size : int
+        How many variables there are.
+    lines : Lines
+        The rows of K.
+    line : array of shape (size,)
+        The line of each variable.
+    """
+
+    def __init__(self, size: int, lines: Lines, line: np.ndarray) -> None:
+        self.lines, self.line = lines, line
+        self.most = min(MOST_SET, whole_lanes(size))
+        self.room = min(LEAST_SET, whole_lanes(size))
+        self.stride = self.room + PADDING
+        self.G = np.zeros(self.room * self.stride, lines.dtype)
+        self.count = 0
+        self.member = np.full(self.room, -1, np.int64)  # place -> variable
+        self.place = np.full(size, -1, np.int64)  # variable -> place
+        self.since = np.zeros(self.room, np.int64)  # the round in which a member came in
+        self.was_safe = np.zeros(self.room, bool)
+        self.rise, self.fall = np.empty(size), np.empty(size)
+        self.batch = min(160 if lines.dear else 512, self.room // 4)
+
+    @property
+    def who(self) -> np.ndarray:
+        """The members, in the order of their places."""
+        return self.member[: self.count]
+
+    def all_in(self) -> bool:
+        """Whether every variable is a member."""
+        return self.count == len(self.place)
+
+    # ------------------------------------------------------------ one round's changes
+
+    def renew(self, state: Any, number: int, threads: int) -> None:
+        """Let members leave that are done with, let those come in that violate most, and fill their block."""
+        at: Standing = state.standing
+        above = 0.1 * at.violation if number else 0.0
+        n_rise, n_fall = violations(
+            state.c, state.lo, state.hi, state.F, state.group, at.least, at.most, self.place, above, self.rise,
+            self.fall,
+        )  # fmt: skip  # one call
+        if self.all_in():
+            return
+        if number:
+            gone = self._done(state)
+            half = int(min(max(self.batch, 0.25 * (n_rise + n_fall)), 2048)) // 2
+            new = self._strongest(half)
+        elif len(self.place) <= SMALL:
+            gone, new = np.zeros(0, np.int64), np.arange(len(self.place))
+        else:
+            gone, new = np.zeros(0, np.int64), self._drawn(self.batch)
+        gone, new = self._fitting(state, gone, new)
+        self._exchange(gone, np.sort(new), number, threads)
+
+    def _exchange(self, gone: np.ndarray, new: np.ndarray, number: int, threads: int) -> None:
+        """Let some members leave and variables come in; places stay without gaps."""
+        self.place[self.member[gone]] = -1
+        self.member[gone] = -1
+        total = self.count - len(gone) + len(new)
+        gaps = np.sort(gone)
+        gaps = np.concatenate([gaps, np.arange(self.count, max(total, self.count))])[: max(len(gone), len(new))]
+        to, rest = gaps[: len(new)], gaps[len(new) :]
+        self.member[to], self.place[new] = new, to
+        self.since[to], self.was_safe[to] = number, False
+        self.count, before = total, self.count
+        if len(rest):  # the last members move to what is still free
+            target = rest[rest < total]
+            source = np.arange(total, before)
+            source = source[self.member[source] >= 0]
+            moved = self.member[source]
+            self.member[target], self.place[moved], self.member[source] = moved, target, -1
+            self.since[target], self.was_safe[target] = self.since[source], self.was_safe[source]
+            move(self.G, self.stride, before, source, target)
+        if len(new):
+            self.lines.enter(self.G, self.stride, self.line[self.who], to, threads)
+
+    # ------------------------------------------------------------ who comes
+
+    def _drawn(self, half: int) -> np.ndarray:
+        """Return some variables of each side at random: at the start all violate alike."""
+        key = np.random.default_rng(0).random(len(self.lines.order))[self.line]
+        sides = []
+        for side in (self.rise, self.fall):
+            who = np.flatnonzero(side > 0)
+            k = min(half, len(who), self.room // 2)
+            sides.append(who[np.argpartition(key[who], k - 1)[:k]] if k else who[:0])
+        worst = self._strongest(16)
+        return np.unique(np.concatenate([*sides, worst]))[: self.room]
+
+    def _strongest(self, half: int) -> np.ndarray:
+        """Return the strongest violators of both sides, the strongest first."""
+        found, sizes = [], []
+        for side in (self.rise, self.fall):
+            who = np.flatnonzero(side > 0)
+            if len(who) > half:
+                who = who[np.argpartition(side[who], len(who) - half)[len(who) - half :]]
+            found.append(who)
+            sizes.append(side[who])
+        return np.concatenate(found)[np.argsort(-np.concatenate(sizes), kind="stable")]
+
+    # ------------------------------------------------------------ who leaves
+
+    def _done(self, state: Any) -> np.ndarray:
+        """Return the places of members that were at a bound, on its right side, in two rounds."""
+        who = self.who
+        g, f, c = state.group[who], state.F[who], state.c[who]
+        least, most = state.standing.least[g], state.standing.most[g]
+        safe = ((c <= state.lo[who]) & (f > most)) | ((c >= state.hi[who]) & (f < least))
+        done = np.flatnonzero(safe & self.was_safe[: self.count])
+        self.was_safe[: self.count] = safe
+        return done
+
+    def _fitting(self, state: Any, gone: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Grow if free variables need it, else let bound members leave too, those deepest on their side first."""
+        stay = np.ones(self.count, bool)
+        stay[gone] = False
+        places = np.flatnonzero(stay)
+        who = self.member[places]
+        inside = (state.c[who] > state.lo[who]) & (state.c[who] < state.hi[who])
+        n_free = int(inside.sum())
+        if len(new) > self.room - len(places) and n_free > 0.7 * self.room:
+            self._grow()
+        target = min(self.room, max(LEAST_SET, int(1.25 * n_free) + len(new)))
+        excess = len(places) + len(new) - target
+        if excess > 0:
+            out = places[self._shallow(state, who, inside, places, excess, len(new) - (self.room - len(places)))]
+            gone = np.concatenate([gone, out])
+        return gone, new[: self.room - self.count + len(gone)]
+
+    def _shallow(
+        self, state: Any, who: np.ndarray, inside: np.ndarray, places: np.ndarray, excess: int, needed: int
+    ) -> np.ndarray:
+        level = 0.5 * (state.standing.least + state.standing.most)[state.group[who]]
+        depth = np.where(state.c[who] <= state.lo[who], state.F[who] - level, level - state.F[who])
+        depth[inside] = -np.inf
+        order = np.argsort(-depth, kind="stable")[:excess]
+        order = order[~inside[order]]
+        if len(order) < min(needed, self.batch // 2):  # full of free variables: even ones leave
+            rest = np.setdiff1d(np.arange(len(places)), order)
+            uneven = np.abs(state.F[who[rest]] - level[rest]) > 0.25 * state.standing.violation
+            oldest = rest[np.lexsort([self.since[places[rest]], uneven])]
+            order = np.concatenate([order, oldest[: max(self.batch // 2, needed // 2) - len(order)]])
+        return np.asarray(order)
+
+    def _grow(self) -> None:
+        room = min(2 * self.room, self.most)
+        more = room - self.room
+        if more <= 0:
+            return
+        G = np.zeros((room, room + PADDING), self.lines.dtype)
+        G[: self.count, : self.count] = self.G.reshape(self.room, self.stride)[: self.count, : self.count]
+        self.G, self.room, self.stride = G.reshape(-1), room, room + PADDING
+        self.member = np.concatenate([self.member, np.full(more, -1)])
+        self.since = np.concatenate([self.since, np.zeros(more, np.int64)])
+        self.was_safe = np.concatenate([self.was_safe, np.zeros(more, bool)])
+
+
+
