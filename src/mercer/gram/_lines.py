@@ -112,7 +112,7 @@ class Lines:
             add_rows(self.shelf.numbers, places + j, w, out[j:b])
 
         run(range(0, len(out), COLUMNS), work, threads, Buffers)
-        for mine, _, held in parts:
+        for _, _, held in parts:
             if held is not None:
                 self.shelf.has[held.places // self.shelf.stride, segment] = True
 
@@ -146,21 +146,56 @@ class Lines:
     # ------------------------------------------------------------ blocks that grow
 
     def enter(self, G: np.ndarray, stride: int, lines: np.ndarray, new: np.ndarray, threads: int) -> None:
-        """Write to G, flat, rows ``stride`` apart, the values of new places with all; place p is for ``lines[p]``."""
+        """Write to G, flat, rows ``stride`` apart, the values of new places with all; place p is for ``lines[p]``.
+
+        Where rows are dear, values are read from the shelf if they stand there, on either side.
+        """
+        if not self.dear or not self.shelf.filled:
+            self._computed(G, stride, lines, new, np.arange(len(lines)), threads)
+            return
+        segment = np.searchsorted(self.starts, lines, side="right") - 1
         fresh = np.zeros(len(lines), bool)
         fresh[new] = True
-        old = np.flatnonzero(~fresh)
-        source = self.source.take(self.order[lines[new]], self.order[lines])
+        for s in np.unique(segment):
+            there, columns = self.shelf.held(lines, s), np.flatnonzero(segment == s)
+            mine = new[there[new]]
+            self._read(G, stride, lines, mine, columns)
+            coming = new[segment[new] == s]  # as columns of old rows that hold them
+            self._read(G, stride, lines, np.flatnonzero(there & ~fresh), coming)
+        for a in np.unique(segment[new]):
+            for s in np.unique(segment):
+                rows = new[segment[new] == a]
+                rows = rows[~self.shelf.held(lines[rows], s)]
+                columns = np.flatnonzero(segment == s)
+                columns = columns[fresh[columns] | ~self.shelf.held(lines[columns], a)]
+                self._computed(G, stride, lines, rows, columns, threads)
+
+    def _read(self, G: np.ndarray, stride: int, lines: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+        """Copy values of rows on the shelf, and their mirror images."""
+        if len(rows) and len(columns):
+            begins = self.shelf.slot[lines[rows]] * self.shelf.stride
+            pick(self.shelf.numbers, begins, lines[columns], G, stride, rows, columns)
+
+    def _computed(
+        self, G: np.ndarray, stride: int, lines: np.ndarray, rows: np.ndarray, columns: np.ndarray, threads: int
+    ) -> None:
+        """Compute values of some places, and write them and their mirror images."""
+        if not len(rows) or not len(columns):
+            return
+        source = self.source.take(self.order[lines[rows]], self.order[lines[columns]])
         source.prepare()
+        fresh = np.zeros(len(lines), bool)
+        fresh[rows] = True
+        mirrored = np.flatnonzero(~fresh[columns])  # the others are written by their own rows
 
         def work(i: int, buffers: Buffers) -> Iterator[None]:
-            a = min(i + 64, len(new))
-            tile = buffers.tile("entering", a - i, len(lines), G.dtype)
-            source.values(i, a, 0, len(lines), tile, buffers)
+            a = min(i + 64, len(rows))
+            tile = buffers.tile("entering", a - i, len(columns), G.dtype)
+            source.values(i, a, 0, len(columns), tile, buffers)
             yield
-            spread(tile.reshape(-1), len(lines), G, stride, new[i:a], old)
+            spread(tile.reshape(-1), G, stride, rows[i:a], columns, mirrored)
 
-        run(range(0, len(new), 64), work, threads, Buffers)
+        run(range(0, len(rows), 64), work, threads, Buffers)
 
 
 def _by_coordinates(source: Source) -> Source:
@@ -198,18 +233,35 @@ def add_rows(G: Any, places: Any, v: Any, out: Any) -> None:
 
 
 @compiled
-def spread(P: Any, q: Any, G: Any, stride: Any, new: Any, old: Any) -> None:
-    """Write rows of q values to rows ``new`` of G, and mirrored to its columns ``new`` where rows are ``old``."""
-    k = new.size
-    for a in range(k):
-        row, values = G[new[a] * stride : new[a] * stride + q], P[a * q : a * q + q]
-        for t in range(q):
-            row[t] = values[t]
-    for t in range(old.size):
-        s = old[t]
-        row = G[s * stride : s * stride + q]
-        for a in range(k):
-            row[new[a]] = P[a * q + s]
+def spread(P: Any, G: Any, stride: Any, rows: Any, columns: Any, mirrored: Any) -> None:
+    """Write the values P of rows and columns to G, and those of the ``mirrored`` among the columns mirrored too."""
+    q = columns.size
+    whole = columns[q - 1] == q - 1
+    for a in range(rows.size):
+        row, values = G[rows[a] * stride : rows[a] * stride + stride], P[a * q : a * q + q]
+        if whole:
+            for t in range(q):
+                row[t] = values[t]
+        else:
+            for t in range(q):
+                row[columns[t]] = values[t]
+    for k in range(mirrored.size):
+        t = mirrored[k]
+        row = G[columns[t] * stride : columns[t] * stride + stride]
+        for a in range(rows.size):
+            row[rows[a]] = P[a * q + t]
+
+
+@compiled
+def pick(numbers: Any, begins: Any, at: Any, G: Any, stride: Any, rows: Any, columns: Any) -> None:
+    """G[rows, columns] = numbers[begins + at], and mirrored."""
+    for a in range(rows.size):
+        r, begin = rows[a], begins[a]
+        row = G[r * stride : r * stride + stride]
+        for t in range(columns.size):
+            value = numbers[begin + at[t]]
+            row[columns[t]] = value
+            G[columns[t] * stride + r] = value
 
 
 @compiled

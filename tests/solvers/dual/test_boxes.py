@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mercer import Engine
 from mercer.gram import _make, from_matrix, gram
 from mercer.kernels import Gaussian, Linear
 from mercer.solvers.dual import _members, solve_box, solve_boxes
@@ -118,6 +119,35 @@ def test_several_problems_on_one_gram(rng):
         assert objective(problem, found.c) == pytest.approx(objective(problem, alone.c), rel=1e-7)
         assert_feasible(problem, found.c)
     assert solve_boxes([]) == []
+
+
+@pytest.mark.parametrize("cache", [0, 60 * 1000 * 4, 10**8])
+@pytest.mark.parametrize("d", [3, 120])
+@pytest.mark.usefixtures("tight")
+def test_caches_of_any_size_threads_and_stored_grams(cache, d, rng, monkeypatch):
+    monkeypatch.setattr(_make, "SMALL", 0)
+    X, y, _ = data(rng, 500, d)
+    label = rng.integers(3, size=500)
+    pairs = [(a, b) for a in range(3) for b in range(a + 1, 3)]
+    found = []
+    for threads, stored in ((1, False), (2, False), (2, True)):
+        K = gram(Gaussian(np.sqrt(d)), X, engine=Engine(precision="double", threads=threads), stored=stored)
+        rows = [np.flatnonzero((label == a) | (label == b)) for a, b in pairs]
+        problems = [c_svc(K, np.where(label[r] == a, 1.0, -1.0), rows=r) for r, (a, _) in zip(rows, pairs, strict=True)]
+        answers = solve_boxes([*problems, c_svc(K, y)], tol=1e-8, cache=cache)
+        alone = solve_box(c_svc(K, y), tol=1e-8, cache=cache)
+        np.testing.assert_allclose(alone.gradient, answers[-1].gradient, atol=1e-6)
+        found.append(np.concatenate([answer.gradient for answer in answers]))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_allclose(found[0], found[2], atol=1e-6)
+
+
+def test_rows_in_another_order(rng):
+    X, y, _ = data(rng, 300)
+    p = rng.permutation(300)
+    one = solve_box(c_svc(gaussian(X, precision="double"), y), tol=1e-9)
+    two = solve_box(c_svc(gaussian(X[p], precision="double"), y[p]), tol=1e-9)
+    np.testing.assert_allclose(one.c[p], two.c, atol=1e-7)
 
 
 def test_problems_must_share_their_gram(rng):

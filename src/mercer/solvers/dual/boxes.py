@@ -90,9 +90,10 @@ def _fronts(
 ) -> list[Front]:
     K = problems[0].gram
     lines, exact, diag = Lines(K, layout.order, layout.starts, _cache(K, cache)), Exact(K), K.diag()
-    threads = K.engine.n_threads if len(problems) == 1 else 1
+    shared = len(problems) > 1
+    threads = 1 if shared else K.engine.n_threads
     return [
-        Front(problem, start, tol, lines, layout.position[problem.rows], *layout.local(k), exact, diag, threads)
+        Front(problem, start, tol, lines, layout.position[problem.rows], *layout.local(k), exact, diag, threads, shared)
         for k, (problem, start) in enumerate(zip(problems, starts, strict=True))
     ]
 
@@ -140,10 +141,26 @@ def _round(running: list[Front], threads: int, most: int, expired: Callable[[], 
         front.absorb(at, change, front.added(at, change) if added is None else added)
 
     _each(running, advance, threads)
-    running = [front for front in running if front in found]
-    _shelve(found, threads)
-    _each(running, absorb, threads)
-    return running
+    moved = [front for front in running if front in found]
+    _share([front for front in moved if found[front].added is None], found, threads, absorb)
+    _each([front for front in moved if found[front].added is not None], absorb, threads)
+    return moved
+
+
+def _share(fronts: list[Front], found: dict[Front, Moved], threads: int, absorb: Callable[[Front], None]) -> None:
+    """Compute once the rows that several problems need now, as many problems at a time as there is room for."""
+    if len(fronts) > 1:
+        wanted: dict[int, list[np.ndarray]] = {}
+        for front in fronts:
+            for segment, _, _ in front.spans:
+                wanted.setdefault(segment, []).append(front.line[found[front].at])
+        needs = [(np.unique(np.concatenate(rows)), s) for s, rows in wanted.items()]
+        if not fronts[0].lines.shelve(needs, threads):
+            half = len(fronts) // 2
+            _share(fronts[:half], found, threads, absorb)
+            _share(fronts[half:], found, threads, absorb)
+            return
+    _each(fronts, absorb, threads)
 
 
 def _each(fronts: list[Front], work: Callable[[Front], None], threads: int) -> None:
@@ -153,15 +170,3 @@ def _each(fronts: list[Front], work: Callable[[Front], None], threads: int) -> N
         work(front)
 
     run(fronts, task, threads, lambda: None)
-
-
-def _shelve(found: dict[Front, Moved], threads: int) -> None:
-    """Compute once the rows that several problems need now."""
-    wanted: dict[int, list[np.ndarray]] = {}
-    for front, moved in found.items():
-        if moved.added is None:
-            for segment, _, _ in front.spans:
-                wanted.setdefault(segment, []).append(front.line[moved.at])
-    if wanted and len(found) > 1:
-        front = next(iter(found))
-        front.lines.shelve([(np.unique(np.concatenate(rows)), s) for s, rows in wanted.items()], threads)
