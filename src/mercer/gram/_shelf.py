@@ -59,6 +59,7 @@ class Shelf:
         fresh = min(len(new), self.capacity - self.filled)
         slots = np.arange(self.filled, self.filled + fresh)
         self.filled += fresh
+        self.used[slots] = self.now
         if fresh < len(new):
             slots = np.concatenate([slots, self._freed(len(new) - fresh)])
         self.slot[new], self.owner[slots], self.used[slots] = slots, new, self.now

@@ -175,6 +175,3 @@ class Members:
         self.member = np.concatenate([self.member, np.full(more, -1)])
         self.since = np.concatenate([self.since, np.zeros(more, np.int64)])
         self.was_safe = np.concatenate([self.was_safe, np.zeros(more, bool)])
-
-
-
