@@ -6,6 +6,7 @@ from mercer.estimators.kernel_k_means import KernelKMeans
 from mercer.estimators.kernel_logistic_regression import KernelLogisticRegression
 from mercer.estimators.kernel_machine import KernelMachine
 from mercer.estimators.kernel_nearest_mean import KernelNearestMean
+from mercer.estimators.kernel_neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 from mercer.estimators.kernel_poisson_regressor import KernelPoissonRegressor
 from mercer.estimators.kernel_quantile_regressor import KernelQuantileRegressor
 from mercer.estimators.kernel_ridge import KernelRidge
@@ -21,6 +22,8 @@ __all__ = [
     "KernelLogisticRegression",
     "KernelMachine",
     "KernelNearestMean",
+    "KernelNeighborsClassifier",
+    "KernelNeighborsRegressor",
     "KernelPoissonRegressor",
     "KernelQuantileRegressor",
     "KernelRidge",

@@ -1,10 +1,14 @@
-"""The compiled pass behind `smallest`."""
+"""The compiled passes behind `smallest` and exact neighbours."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mercer._jit import compiled
+from mercer.gram import _passes  # noqa: F401  # it makes terms known to compiled code
+from mercer.kernels._statistics import term
 
 
 @compiled
@@ -35,3 +39,16 @@ def keep_smallest(K: Any, scale: Any, offset: Any, j0: Any, best: Any, where: An
                         best[r, at] = value
                         where[r, at] = j0 + c0 + c
                         worst = best[r, k - 1]
+
+
+@compiled
+def pair_sums(statistic: Any, X: Any, Y: Any, columns: Any, i0: Any, i1: Any, out: Any) -> None:
+    """out[i, q] = the statistic of X[i] and Y[columns[i, q]], summed in float64, for rows i0..i1."""
+    for i in range(i0, i1):
+        x = X[i]
+        for q in range(columns.shape[1]):
+            y = Y[columns[i, q]]
+            total = 0.0
+            for k in range(x.size):
+                total += term(statistic, np.float64(x[k]), np.float64(y[k]))
+            out[i, q] = total
