@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mercer import estimators, losses, solvers
     from mercer.estimators import (
         SVC,
+        SVR,
         KernelDensity,
         KernelHuberRegressor,
         KernelKMeans,
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
         KernelQuantileRegressor,
         KernelRidge,
         MetricLearner,
+        NuSVC,
+        NuSVR,
+        OneClassSVM,
         ParzenClassifier,
     )
 
 __all__ = [
     "RKHS",
     "SVC",
+    "SVR",
     "Engine",
     "Gram",
     "KernelDensity",
@@ -44,6 +49,9 @@ __all__ = [
     "KernelQuantileRegressor",
     "KernelRidge",
     "MetricLearner",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "ParzenClassifier",
     "RKHSFunction",
     "__version__",

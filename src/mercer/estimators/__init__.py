@@ -11,11 +11,16 @@ from mercer.estimators.kernel_poisson_regressor import KernelPoissonRegressor
 from mercer.estimators.kernel_quantile_regressor import KernelQuantileRegressor
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.metric_learner import MetricLearner
+from mercer.estimators.nu_svc import NuSVC
+from mercer.estimators.nu_svr import NuSVR
+from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.parzen_classifier import ParzenClassifier
 from mercer.estimators.svc import SVC
+from mercer.estimators.svr import SVR
 
 __all__ = [
     "SVC",
+    "SVR",
     "KernelDensity",
     "KernelHuberRegressor",
     "KernelKMeans",
@@ -28,5 +33,8 @@ __all__ = [
     "KernelQuantileRegressor",
     "KernelRidge",
     "MetricLearner",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "ParzenClassifier",
 ]

@@ -26,8 +26,8 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
     """A classifier of k classes from machines of two: k (k - 1) / 2 pairs, or k of one against the rest."""
 
     @abstractmethod
-    def _form(self, K: Gram, rows: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> Form:
-        """Return the machine that tells rows of sign +1 from those of sign -1."""
+    def _form(self, K: Gram, rows: np.ndarray, sign: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> Form:
+        """Return the machine that tells rows of sign +1 from those of sign -1, by weights and factors of classes."""
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -70,9 +70,9 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
 
     def _forms(self, K: Gram, codes: np.ndarray, w: np.ndarray) -> list[Form]:
         """Return the machines on the rows with a weight; "balanced" counts those."""
-        weight = w * class_factors(self, self.classes_, codes, w)[codes]
-        members = self._members(codes, weight)
-        return [self._between(K, members, weight, *side) for side in self._sides()]
+        factor = class_factors(self, self.classes_, codes, w)[codes]
+        members = self._members(codes, w * factor)
+        return [self._between(K, members, w, factor, *side) for side in self._sides()]
 
     def _sides(self) -> list[tuple[int, int]]:
         """Return who stands against whom: two classes, or one and (-1) the rest; the first is the positive one."""
@@ -86,11 +86,13 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
             refuse(type(self).__name__, wanted, "multi_class='ovr'", "Leave decision_function_shape at 'ovr'.")
         return [(i, -1) for i in range(k)] if rest else list(combinations(range(k), 2))
 
-    def _between(self, K: Gram, members: list[np.ndarray], weight: np.ndarray, i: int, j: int) -> Form:
+    def _between(
+        self, K: Gram, members: list[np.ndarray], weight: np.ndarray, factor: np.ndarray, i: int, j: int
+    ) -> Form:
         there = np.concatenate([m for k, m in enumerate(members) if k != i]) if j < 0 else members[j]
         rows = np.concatenate([members[i], there])
         sign = np.repeat([1.0, -1.0], [len(members[i]), len(there)])
-        return self._form(K, rows, sign, weight[rows])
+        return self._form(K, rows, sign, weight[rows], factor[rows])
 
     def _collect(
         self, X: Any, K: Gram, machines: list[Trained], members: list[np.ndarray], sides: list[tuple[int, int]]

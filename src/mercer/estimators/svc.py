@@ -167,6 +167,6 @@ class SVC(SupportClassifier):
         self.memory = memory
         self.engine = engine
 
-    def _form(self, K: Gram, rows: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> Form:
+    def _form(self, K: Gram, rows: np.ndarray, sign: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> Form:
         loss, intercept = one_of(self, "loss", _LOSSES), one_of(self, "intercept", INTERCEPTS)
-        return of_loss(K, rows, sign, loss, self._positive_cost() * weight, intercept)
+        return of_loss(K, rows, sign, loss, self._positive_cost() * weight * factor, intercept)

@@ -30,11 +30,15 @@ class Form:
         The rows of K it is about.
     scaled : bool
         Whether the answer is divided by its margin.
+    open_group : int
+        A group whose variables must all be at their bounds, which leaves its multiplier open to one side, or -1. Such a
+        machine takes the multiplier that makes its margin 1, if it is open to that.
     """
 
     box: BoxQuadratic
     points: np.ndarray
     scaled: bool = False
+    open_group: int = -1
 
     def folded(self, c: np.ndarray) -> np.ndarray:
         """Return the coefficients of f at the machine's rows."""
@@ -45,6 +49,13 @@ class Form:
         if len(self.box.rows) == len(self.points):
             return coefficients
         return np.concatenate([np.maximum(coefficients, 0.0), np.minimum(coefficients, 0.0)])
+
+    def chosen(self, levels: np.ndarray) -> np.ndarray:
+        """Return the multipliers, an open one as wanted."""
+        if self.open_group < 0 or self.margin(levels) >= 1:
+            return levels
+        rise, fall = levels
+        return np.array([fall + 2.0, fall] if self.open_group == 0 else [rise, rise - 2.0])
 
     def margin(self, levels: np.ndarray) -> float:
         """Return what f and b are divided by."""
@@ -85,7 +96,7 @@ def of_loss(
     p, ridge, points = -y, form.ridge / cost, rows
     if form.spread > 0:  # a kink at 0, inside the box: a variable for each side
         p = np.concatenate([form.spread - y, -form.spread - y])
-        low, high = np.concatenate([0.0 * low, low]), np.concatenate([high, 0.0 * high])
+        low, high = np.concatenate([np.zeros(len(y)), low]), np.concatenate([high, np.zeros(len(y))])
         rows, ridge = np.concatenate([rows, rows]), np.concatenate([ridge, ridge])
     totals = np.zeros(1 if intercept == "free" else 0)
     shift = 1.0 if intercept == "penalized" else 0.0
@@ -93,25 +104,51 @@ def of_loss(
     return Form(BoxQuadratic(gram, rows, p, low, high, totals, group, ridge, shift), points)
 
 
-def nu_classes(gram: Gram, rows: np.ndarray, y: np.ndarray, weight: np.ndarray, nu: float) -> Form:
+def nu_classes(
+    gram: Gram, rows: np.ndarray, y: np.ndarray, weight: np.ndarray, nu: float, factor: np.ndarray | None = None
+) -> Form:
     """Return nu-SVC: minimise ||f||^2 / 2 - nu W margin + sum_i w_i max(0, margin - y_i (f(x_i) + b)), W = sum_i w_i.
 
-    The answer is divided by the margin, which makes it that of C = 1 / margin.
+    The answer is divided by the margin, which makes it that of C = 1 / margin. A nu for which one class has too little
+    weight is refused, unless that is because of factors of the classes: then it is the largest there can be, and the
+    margin, of which the objective then knows no upper limit, at least 1.
+
+    Parameters
+    ----------
+    gram : Gram
+        K on all points.
+    rows : array of shape (q,)
+        The points of this machine, by their rows.
+    y : array of shape (q,)
+        +1 and -1.
+    weight : array of shape (q,)
+        w, > 0.
+    nu : float
+        The share of errors.
+    factor : array of shape (q,), optional
+        What multiplies the weights, by class.
     """
-    total = 0.5 * nu * float(weight.sum())
-    least = min(float(weight[y > 0].sum()), float(weight[y < 0].sum()))
-    if total > least * (1 + 1e-12):
-        largest = 2 * least / float(weight.sum())
+    allowed = nu * (1 - 1e-12)  # rounding forgiven
+    weighted = weight if factor is None else weight * factor
+    if allowed > _largest(weighted, y) and allowed > _largest(weight, y):
         refuse(
-            "NuSVC", f"specified nu is infeasible: at most {largest:.6g} for these two classes", f"nu={nu:g}",
-            "Lower nu, or balance the classes by class_weight.",
+            "NuSVC", f"specified nu is infeasible: at most {_largest(weighted, y):.6g} for these two classes",
+            f"nu={nu:g}", "Lower nu, or balance the classes by class_weight.",
         )  # fmt: skip  # wanted, got, remedy
-    zero, total = np.zeros(len(rows)), min(total, least)
+    cut, positive = nu > _largest(weighted, y), float(weighted[y > 0].sum())
+    total = 0.5 * min(nu, _largest(weighted, y)) * float(weighted.sum())
+    light = 0 if 2 * positive < float(weighted.sum()) else 1
+    zero, weight = np.zeros(len(rows)), weighted
     box = BoxQuadratic(
         gram, rows, zero, np.where(y > 0, zero, -weight), np.where(y > 0, weight, zero),
         np.array([total, -total]), (y < 0).astype(np.int64), zero,
     )  # fmt: skip  # in the order of the record
-    return Form(box, rows, scaled=True)
+    return Form(box, rows, scaled=True, open_group=light if cut else -1)
+
+
+def _largest(weight: np.ndarray, y: np.ndarray) -> float:
+    """Return the largest nu there can be: twice the share of the lighter class."""
+    return 2 * min(float(weight[y > 0].sum()), float(weight[y < 0].sum())) / float(weight.sum())
 
 
 def nu_values(gram: Gram, rows: np.ndarray, y: np.ndarray, cost: np.ndarray, nu: float) -> Form:

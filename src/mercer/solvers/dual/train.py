@@ -184,7 +184,7 @@ def _solved(
 def _read(form: Form, answer: BoxAnswer) -> Trained:
     box, c = form.box, answer.c
     values = answer.gradient - box.linear - box.ridge * c - box.shift * float(c.sum())
-    found = Found(form, c, answer.levels)
+    found = Found(form, c, form.chosen(answer.levels))
     return Trained(found, answer.violation, answer.steps, answer.status, float(c @ values))
 
 
