@@ -36,7 +36,7 @@ class SingleMachine(SupportMachine):
             rows = np.arange(n_rows(X)) if w is None else np.flatnonzero(w)
             weight = np.ones(len(rows)) if w is None else w[rows]
             K = training_gram(self, X, engine_of(self), w, vectorized=True)
-            (machine,) = self._train([self._form(K, rows, values[rows], weight)], watch)
+            (machine,) = self._train([self._form(K, rows, values[rows], weight)], self._clock(watch))
             self._collect(X, K, machine)
         self._warn(X, [machine], time.perf_counter() - begun)
         return self

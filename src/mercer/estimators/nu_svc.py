@@ -11,7 +11,7 @@ from mercer._checks import refuse
 from mercer.estimators._classes import SupportClassifier
 from mercer.gram import Gram
 from mercer.solvers.dual import Form, Trained, nu_classes
-from mercer.solvers.watch import Watcher
+from mercer.solvers.watch import Clock
 
 TINY = 1e-12  # of what f could be: a margin of this size is rounding
 
@@ -36,6 +36,9 @@ class NuSVC(SupportClassifier):
         Parameters of kernels given by name, as in scikit-learn; others hold theirs themselves.
     shrinking : bool
         Without effect: working sets grow and shrink by themselves.
+    probability : bool, "sigmoid" or "isotonic"
+        Whether there is `predict_proba`, and how decisions become probabilities; True is "sigmoid". Costs five fits
+        on four fifths of the rows, which share the Gram and begin where the whole fit ended.
     tol : float
         The largest violation of the optimality conditions.
     cache_size : float, optional
@@ -89,6 +92,8 @@ class NuSVC(SupportClassifier):
         What multiplied the weights.
     n_iter_ : array, one for each machine
         Inner steps.
+    curves_ : tuple of Curve
+        Of each machine, how its decision becomes a probability; empty without ``probability``.
     certificate_ : Certificate
         What is proved; computed when first asked for, the training data kept until then.
     violation_ : float
@@ -117,6 +122,7 @@ class NuSVC(SupportClassifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: bool | str = False,
         tol: float = 1e-3,
         cache_size: float | None = None,
         class_weight: Any = None,
@@ -138,6 +144,7 @@ class NuSVC(SupportClassifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -156,15 +163,15 @@ class NuSVC(SupportClassifier):
     def _form(self, K: Gram, rows: np.ndarray, sign: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> Form:
         return nu_classes(K, rows, sign, weight, self._share(), factor)
 
-    def _train(self, forms: Sequence[Form], watch: Watcher | None) -> list[Trained]:
-        machines = super()._train(forms, watch)
+    def _train(
+        self, forms: Sequence[Form], clock: Clock, starts: Sequence[np.ndarray | None] | None = None
+    ) -> list[Trained]:
+        if starts is None and self.class_weight is None and any(form.open_group >= 0 for form in forms):
+            wanted = "specified nu is infeasible: at most twice the share of the smaller of two classes"
+            refuse(type(self).__name__, wanted, f"nu={self.nu:g}", "Lower nu, or balance the classes by class_weight.")
+        machines = super()._train(forms, clock, starts)
         size = TINY * float(forms[0].box.gram.diag().max())
         if not all(machine.margin > size * np.abs(machine.found.c).sum() for machine in machines):
-            wanted = "the classes must lie apart, but for a share nu of errors"
-            refuse(
-                type(self).__name__,
-                wanted,
-                f"nu={self.nu:g} and a margin rho = 0",
-                "Raise nu, or choose another kernel.",
-            )
+            wanted, got = "the classes must lie apart, but for a share nu of errors", f"nu={self.nu:g}, and rho = 0"
+            refuse(type(self).__name__, wanted, got, "Raise nu, or choose another kernel.")
         return machines

@@ -38,7 +38,9 @@ def survey(c: np.ndarray, lo: np.ndarray, hi: np.ndarray, F: np.ndarray, group: 
     groups = max(sums, 1)
     least, most = np.full(groups, NOBODY), np.full(groups, -NOBODY)
     _extremes(c, lo, hi, F, group, least, most)
-    if sums:
+    if sums:  # where all variables are at one bound, the end that nobody stands at is the other one
+        least, most = np.where(least < NOBODY, least, most), np.where(most > -NOBODY, most, least)
+        least, most = np.where(np.abs(least) < NOBODY, least, 0.0), np.where(np.abs(most) < NOBODY, most, 0.0)
         return Standing(least, most, max(float((most - least).max()), 0.0))
     worst = max(-float(least[0]), float(most[0]), 0.0)
     return Standing(np.zeros(1), np.zeros(1), worst)

@@ -109,9 +109,8 @@ def nu_classes(
 ) -> Form:
     """Return nu-SVC: minimise ||f||^2 / 2 - nu W margin + sum_i w_i max(0, margin - y_i (f(x_i) + b)), W = sum_i w_i.
 
-    The answer is divided by the margin, which makes it that of C = 1 / margin. A nu for which one class has too little
-    weight is refused, unless that is because of factors of the classes: then it is the largest there can be, and the
-    margin, of which the objective then knows no upper limit, at least 1.
+    The answer is divided by the margin, which makes it that of C = 1 / margin. A nu too large for the lighter class is
+    cut to the largest there is; the objective then knows no upper limit of the margin, which is at least 1.
 
     Parameters
     ----------
@@ -128,27 +127,15 @@ def nu_classes(
     factor : array of shape (q,), optional
         What multiplies the weights, by class.
     """
-    allowed = nu * (1 - 1e-12)  # rounding forgiven
-    weighted = weight if factor is None else weight * factor
-    if allowed > _largest(weighted, y) and allowed > _largest(weight, y):
-        refuse(
-            "NuSVC", f"specified nu is infeasible: at most {_largest(weighted, y):.6g} for these two classes",
-            f"nu={nu:g}", "Lower nu, or balance the classes by class_weight.",
-        )  # fmt: skip  # wanted, got, remedy
-    cut, positive = nu > _largest(weighted, y), float(weighted[y > 0].sum())
-    total = 0.5 * min(nu, _largest(weighted, y)) * float(weighted.sum())
-    light = 0 if 2 * positive < float(weighted.sum()) else 1
-    zero, weight = np.zeros(len(rows)), weighted
+    weight = weight if factor is None else weight * factor
+    sides = [float(weight[y > 0].sum()), float(weight[y < 0].sum())]
+    total, light = 0.5 * nu * sum(sides), int(sides[1] < sides[0])
+    cut, total, zero = total > sides[light] * (1 + 1e-12), min(total, sides[light]), np.zeros(len(rows))
     box = BoxQuadratic(
         gram, rows, zero, np.where(y > 0, zero, -weight), np.where(y > 0, weight, zero),
         np.array([total, -total]), (y < 0).astype(np.int64), zero,
     )  # fmt: skip  # in the order of the record
     return Form(box, rows, scaled=True, open_group=light if cut else -1)
-
-
-def _largest(weight: np.ndarray, y: np.ndarray) -> float:
-    """Return the largest nu there can be: twice the share of the lighter class."""
-    return 2 * min(float(weight[y > 0].sum()), float(weight[y < 0].sum())) / float(weight.sum())
 
 
 def nu_values(gram: Gram, rows: np.ndarray, y: np.ndarray, cost: np.ndarray, nu: float) -> Form:
