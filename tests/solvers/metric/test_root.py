@@ -170,7 +170,7 @@ def test_every_way_to_the_spread_is_the_sum_over_pairs(rng, diagonal):
         ways = [
             RowSpread(pairs.pieces(problem.X), B, 2),
             RowSpread(held(pairs.pieces(problem.X), len(G), 5), B, 1),
-            GraphSpread(problem.X @ B, pairs.first, pairs.second, w),
+            GraphSpread(problem.X @ B, pairs.first, pairs.second, w, 2),
         ]
     for way in ways:
         f, ML = way.at(L)

@@ -17,9 +17,6 @@ from mercer.solvers.metric.pencil import Looking, Pencil
 from mercer.solvers.metric.problem import MetricProblem
 from mercer.solvers.metric.scatter import EPS, Scatter
 
-FINE = 1e-9
-"""Rounding beyond this share is too much, and the differences themselves are summed in the coordinates wanted."""
-
 
 @dataclass(frozen=True, eq=False)
 class Look:
@@ -55,17 +52,21 @@ class Bound(ABC):
 
 @dataclass(frozen=True, eq=False)
 class FullBound(Bound):
-    """Over all psd A, in coordinates in which M_S is about I. Cost: a scatter matrix and an eigenproblem."""
+    """Over all psd A, in coordinates in which M_S is about I. Cost: a scatter matrix and an eigenproblem.
+
+    Rounding beyond a share of ``fine`` is too much; then the differences are summed in these coordinates themselves.
+    """
 
     problem: MetricProblem
     pairs: Listed
     basis: np.ndarray
     pencil: Pencil
+    fine: float
 
     def look(self, c: np.ndarray) -> Look:
         """Return the bound for c > 0."""
         total = float(self.pairs.weights @ c) * (1 + len(c) * EPS)
-        M, off = seen_in(self.problem, self.pairs.reweighted(1 / c), self.basis, 0.0, None)
+        M, off = seen_in(self.problem, self.pairs.reweighted(1 / c), self.basis, 0.0, None, self.fine)
         values, vectors = np.linalg.eigh(M)
         least = self._least
         top = float(values[-1]) + off + 16 * len(M) * EPS * abs(float(values[-1]))
@@ -75,7 +76,8 @@ class FullBound(Bound):
     @cached_property
     def _least(self) -> float:
         """A lower bound on the least eigenvalue of M_S in these coordinates."""
-        similar, off = seen_in(self.problem, self.problem.similar, self.basis, self.problem.ridge, self.pencil.plain[0])
+        problem, known = self.problem, self.pencil.plain[0]
+        similar, off = seen_in(problem, problem.similar, self.basis, problem.ridge, known, self.fine)
         return float(np.linalg.eigvalsh(similar)[0]) - off - 16 * len(similar) * EPS
 
     def holds(self, L: np.ndarray, V: np.ndarray) -> np.ndarray:
@@ -94,7 +96,7 @@ class FullBound(Bound):
 
 
 def seen_in(
-    problem: MetricProblem, pairs: PairSet, basis: np.ndarray, ridge: float, known: Scatter | None
+    problem: MetricProblem, pairs: PairSet, basis: np.ndarray, ridge: float, known: Scatter | None, fine: float
 ) -> tuple[np.ndarray, float]:
     """Return the scatter of pairs in coordinates given by a basis, and a bound on the norm of its error.
 
@@ -102,12 +104,13 @@ def seen_in(
     """
     threads = problem.engine.n_threads
     plain = pairs.scatter(problem.X, threads) if known is None else known
-    looking = Looking(pairs.blocks(problem.X), plain.size, ridge, threads)
     M = basis.T @ plain.matrix @ basis
-    off = (plain.rounding + 4 * len(basis) * EPS) * float(np.sum(looking.reach(basis) ** 2))
-    if off <= FINE * float(np.abs(np.diagonal(M)).max()):
+    # |E_jk| <= r sqrt(s_j s_k), so that |B'EB| <= r d |sqrt(s) B|^2 in spectral norms.
+    stretch = float(np.linalg.eigvalsh((basis.T * plain.size) @ basis)[-1]) * (1 + len(basis) ** 2 * EPS)
+    off = (plain.rounding + 4 * len(basis) * EPS) * len(basis) * stretch
+    if off <= fine * float(np.diagonal(M).max()):
         return (M + M.T) / 2, off
-    found = looking(basis)
+    found = Looking(pairs.blocks(problem.X), plain.size, ridge, threads)(basis)
     return found.matrix, found.noise
 
 

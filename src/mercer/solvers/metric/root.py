@@ -90,7 +90,8 @@ class Root(MetricSolver):
         k = len(pencil.share)
         first = k if k <= SMALL else min(k, max(COLUMNS, self.rank or 0))
         L = np.diag(np.sqrt((1 - pencil.share) / pencil.share) + EPS)[:, :first]
-        search = Search(spread, FullBound(problem, pairs, basis, pencil), L, self.tol, self.max_steps, clock)
+        bound = FullBound(problem, pairs, basis, pencil, self.tol / 8)
+        search = Search(spread, bound, L, self.tol, self.max_steps, clock)
         status = search.to_the_end()
         if self.rank is not None:
             status = search.reduced(self.rank, status)
@@ -129,7 +130,8 @@ def spread_of(problem: MetricProblem, pairs: Listed, basis: np.ndarray, pencil: 
     many = pairs.count > 2 * len(X) and pairs.count * k > 2**16
     if isinstance(pairs, Pairs) and many and max(M.cancellation for M in pencil.plain) < 1e4:
         degrees = np.bincount(pairs.first, pairs.weights, len(X)) + np.bincount(pairs.second, pairs.weights, len(X))
-        return GraphSpread((X - degrees @ X / degrees.sum()) @ basis, pairs.first, pairs.second, pairs.weights)
+        Z = (X - degrees @ X / degrees.sum()) @ basis
+        return GraphSpread(Z, pairs.first, pairs.second, pairs.weights, threads)
     if 8 * pairs.count * k > problem.engine.budget // HELD:
         return RowSpread(pairs.pieces(X), basis, threads)
     rows = Again(lambda: (partial(_turned, piece, basis) for piece in pairs.pieces(X)))

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.gram._pool import run
 
 EPS = float(np.finfo(np.float64).eps)
-BAND = 4096
+BAND = 1024
 """Rows of a matrix product: short sums round less, and a band is what one thread does at a time."""
 WAITING = 8
 """Matrices that may wait to be added."""

@@ -14,9 +14,12 @@ from functools import cached_property, partial
 import numpy as np
 from scipy import sparse
 
+from mercer.gram._pool import run
 from mercer.solvers.metric.pairs import CHUNK, Piece
 from mercer.solvers.metric.scatter import added
 
+BAND = 4096
+"""Rows of the points that are multiplied at a time."""
 SAME = 1e-100
 """Distances no larger are those of equal points, in coordinates in which distances are about 1."""
 
@@ -86,12 +89,15 @@ class GraphSpread(Spread):
         The pairs.
     weights : array of shape (m,)
         Their weights.
+    threads : int
+        How many to use.
     """
 
     Z: np.ndarray
     first: np.ndarray
     second: np.ndarray
     weights: np.ndarray
+    threads: int
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -104,15 +110,30 @@ class GraphSpread(Spread):
     def at(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Return sum_k w_k |L'q_k| and M L."""
         i, j, w, starts = self._sorted
-        n, Y = len(self.Z), self.Z @ L
+        n, Y = len(self.Z), self._times(L)
         c = _apart(Y, i, j)
         W = sparse.csr_matrix((_over(w, c), j, starts), shape=(n, n))
         degrees = W @ np.ones(n) + W.T @ np.ones(n)
-        return float(w @ c), self.Z.T @ (degrees[:, None] * Y - W @ Y - W.T @ Y)
+        R = degrees[:, None] * Y - W @ Y - W.T @ Y
+        return float(w @ c), added(lambda band: self.Z[band].T @ R[band], self._bands, L.shape, self.threads)
 
     def distances(self, L: np.ndarray) -> np.ndarray:
         """Return |L'q_k|, one a pair."""
-        return _apart(self.Z @ L, self.first, self.second)
+        return _apart(self._times(L), self.first, self.second)
+
+    @property
+    def _bands(self) -> list[slice]:
+        return [slice(a, a + BAND) for a in range(0, len(self.Z), BAND)]
+
+    def _times(self, L: np.ndarray) -> np.ndarray:
+        """Return Z L."""
+        Y = np.empty((len(self.Z), L.shape[1]))
+
+        def work(band: slice, _: None) -> None:
+            np.matmul(self.Z[band], L, out=Y[band])
+
+        run(self._bands, work, self.threads, lambda: None)
+        return Y
 
 
 def _over(w: np.ndarray | None, c: np.ndarray) -> np.ndarray:
