@@ -195,7 +195,7 @@ def test_quantiles_come_in_order_and_cover_their_share(table):
 def test_centres_come_with_the_price_of_the_approximation(table):
     X, y = table[0], table[1]["two"]
     full = KernelLogisticRegression(gamma=0.3, tol=1e-9).fit(X, y)
-    for way in ("uniform", "kmeans++", "rpcholesky"):
+    for way in ("uniform", "k-means++", "rpcholesky"):
         few = KernelLogisticRegression(gamma=0.3, n_centers=40, centers=way, tol=1e-9, random_state=0).fit(X, y)
         assert few.solver_ == "CenterNewton"
         price = few.certificate_.primal[0] - full.certificate_.primal[0]
@@ -256,7 +256,7 @@ def test_a_deadline_warns_once_and_keeps_the_model(table):
         (KernelMachine("huge"), "KernelMachine: 'loss' must be one of 'squared', .* got 'huge'"),
         (KernelMachine(3.0), "'loss' must be a name or a record"),
         (KernelMachine(losses.Huber(-1.0)), "Huber: 'width' must be a positive number"),
-        (KernelMachine(penalty=-1.0), "'penalty' must be a positive number"),
+        (KernelMachine(penalty=-1.0), "'penalty' must be a positive number, a function"),
         (KernelMachine(solver="fast"), "'solver' must be 'auto' or a solver"),
         (KernelMachine(n_centers=0), "'n_centers' must be an integer >= 1"),
         (KernelMachine(n_centers=2, centers="best"), "'centers' must be one of"),
@@ -264,7 +264,7 @@ def test_a_deadline_warns_once_and_keeps_the_model(table):
         (KernelHuberRegressor(width=0.0), "'width' must be a positive number"),
         (KernelQuantileRegressor(quantiles=[0.5, 1.0]), "'quantiles' must be numbers above 0 and below 1"),
         (KernelQuantileRegressor(quantiles=[]), "'quantiles' must be"),
-        (KernelPoissonRegressor(0.0), "'alpha' must be a positive number"),
+        (KernelPoissonRegressor(0.0), "'alpha' must be a positive number, a function"),
     ],
 )
 def test_refusals_say_what_was_wanted(model, match):

@@ -7,17 +7,21 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._checks import describe, integer, refuse
-from mercer.estimators._door import deadline_of, engine_of, one_of, points, tol_of, training_gram, values
+from mercer._checks import describe, refuse
+from mercer.estimators._door import (
+    centers_of,
+    deadline_of,
+    engine_of,
+    one_of,
+    points,
+    tol_of,
+    training_gram,
+    values,
+)
 from mercer.estimators._machine import warn_if_short
-from mercer.functions import Centers, choose_centers
-from mercer.gram import Gram
-from mercer.kernels._views import take
 from mercer.losses import value
 from mercer.solvers import Auto, Problem, Solution, Solver, solve
 from mercer.solvers.watch import Watcher
-
-CENTERS = ("uniform", "kmeans++", "rpcholesky")
 
 
 def learn(
@@ -38,7 +42,8 @@ def keep(estimator: Any, X: Any, found: Solution) -> None:
     estimator.solution_ = found
     estimator.dual_coef_ = found.coefficients
     estimator.intercept_ = float(found.offset[0]) if found.coefficients.ndim == 1 else found.offset
-    estimator.X_fit_ = X
+    estimator.centers_ = found.centers
+    estimator.X_fit_ = X if found.centers is None or found.function is None else found.centers.points
     estimator.function_ = found.function
     estimator.certificate_ = found.certificate
     estimator.solver_ = found.stats["solver"]
@@ -57,7 +62,7 @@ def outputs(estimator: Any, X: Any) -> np.ndarray:
     X = points(estimator, X, reset=False)
     if estimator.function_ is not None:
         return values(estimator, estimator.function_, X) + estimator.intercept_
-    chosen = estimator.solution_.centers
+    chosen = estimator.centers_
     columns = X if chosen is None else X[:, chosen.indices]
     return np.asarray(columns @ estimator.dual_coef_) + estimator.intercept_
 
@@ -70,30 +75,6 @@ def solver_of(estimator: Any) -> Solver | Auto:
     if not (isinstance(asked, str) and asked == "auto"):
         refuse(type(estimator).__name__, "'solver' must be 'auto' or a solver of mercer.solvers", describe(asked))
     return Auto(tol_of(estimator), estimator.random_state)
-
-
-def centers_of(estimator: Any, K: Gram, w: np.ndarray | None) -> Centers | None:
-    """Return the centres f is to be on, drawn among the rows that count; None for all rows."""
-    if estimator.n_centers is None:
-        return None
-    m = integer(type(estimator).__name__, "n_centers", estimator.n_centers, 1)
-    method = one_of(estimator, "centers", {name: name for name in CENTERS})
-    rows = np.arange(K.shape[0]) if w is None else np.flatnonzero(w > 0)
-    if m >= len(rows):
-        return Centers(rows, None if K.kernel is None else take(K.points, rows), "all")
-    if K.kernel is None:
-        if method != "uniform":
-            refuse(type(estimator).__name__, "'centers' of a Gram matrix must be 'uniform'", describe(method))
-        return Centers(np.sort(np.random.default_rng(_seed(estimator)).choice(rows, m, replace=False)), None, method)
-    found = choose_centers(K.kernel, take(K.points, rows), m, method, _seed(estimator), K.engine)
-    assert found.indices is not None
-    return Centers(rows[found.indices], found.points, method)
-
-
-def _seed(estimator: Any) -> Any:
-    """Return the random state; one made by NumPy's older generator gives a seed."""
-    given = estimator.random_state
-    return int(given.randint(2**31)) if isinstance(given, np.random.RandomState) else given
 
 
 def _refuse_targets(estimator: Any, Y: np.ndarray, w: np.ndarray | None, loss: Any) -> None:

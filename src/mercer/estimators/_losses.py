@@ -6,7 +6,7 @@ from typing import Any
 
 from mercer import losses
 from mercer._checks import describe, is_number, positive, refuse
-from mercer.solvers import HalfSquare
+from mercer.solvers import HalfSquare, Increasing, Penalty
 
 NAMED = {
     "squared": losses.Squared(),
@@ -44,11 +44,13 @@ def loss_of(estimator: Any) -> Any:
     return asked
 
 
-def penalty_of(estimator: Any, name: str = "penalty") -> Any:
-    """Return the penalty an estimator asks for: a record as it is, a number lam > 0 as (lam / 2) ||f||^2."""
+def penalty_of(estimator: Any, name: str = "penalty") -> Penalty:
+    """Return the penalty asked for: a record as it is, lam > 0 as (lam / 2) ||f||^2, a function as Omega itself."""
     asked = getattr(estimator, name)
-    if isinstance(asked, HalfSquare):
+    if isinstance(asked, Penalty):
         return asked
+    if callable(asked):
+        return Increasing(asked)
     if not (is_number(asked) and asked > 0):
-        refuse(type(estimator).__name__, f"{name!r} must be a positive number", describe(asked))
+        refuse(type(estimator).__name__, f"{name!r} must be a positive number, a function or a record", describe(asked))
     return HalfSquare(positive(type(estimator).__name__, name, asked))

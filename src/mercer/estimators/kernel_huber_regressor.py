@@ -36,8 +36,9 @@ class KernelHuberRegressor(RegressorMixin, Machine):
         Whether there is a b, free of penalty.
     n_centers : int, optional
         How many centres f is made of, for large n; None for all training points, which loses nothing.
-    centers : {"uniform", "kmeans++", "rpcholesky"}
-        How they are drawn: `mercer.functions.choose_centers`.
+    centers : {"uniform", "k-means++", "rpcholesky"} or points
+        How they are chosen (`mercer.functions.choose_centers`), or the centres themselves (for "precomputed", positions
+        of rows).
     solver : "auto" or a solver record
         "auto": `mercer.solvers.Auto`; which it chose, and why, stands in ``solution_.stats``.
     tol : float, optional
@@ -60,7 +61,9 @@ class KernelHuberRegressor(RegressorMixin, Machine):
     intercept_ : float or array of shape (t,)
         b.
     X_fit_ : as X
-        The training points.
+        The training points, or the centres.
+    centers_ : Centers or None
+        The centres f is made of; None for all training points.
     function_ : RKHSFunction
         f; None for "precomputed".
     certificate_ : Certificate
@@ -93,7 +96,7 @@ class KernelHuberRegressor(RegressorMixin, Machine):
         kernel_params: Any = None,
         intercept: str = "free",
         n_centers: int | None = None,
-        centers: str = "uniform",
+        centers: Any = "uniform",
         solver: Any = "auto",
         tol: float | None = None,
         deadline: float | None = None,

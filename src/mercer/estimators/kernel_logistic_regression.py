@@ -37,8 +37,9 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         Whether there is a b, free of penalty.
     n_centers : int, optional
         How many centres f is made of, for large n; None for all training points, which loses nothing.
-    centers : {"uniform", "kmeans++", "rpcholesky"}
-        How they are drawn: `mercer.functions.choose_centers`.
+    centers : {"uniform", "k-means++", "rpcholesky"} or points
+        How they are chosen (`mercer.functions.choose_centers`), or the centres themselves (for "precomputed", positions
+        of rows).
     class_weight : dict or "balanced", optional
         Factors for the weights of the rows of each class.
     solver : "auto" or a solver record
@@ -65,7 +66,9 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
     intercept_ : float or array of shape (t,)
         b.
     X_fit_ : as X
-        The training points.
+        The training points, or the centres.
+    centers_ : Centers or None
+        The centres f is made of; None for all training points.
     function_ : RKHSFunction
         f; None for "precomputed".
     certificate_ : Certificate
@@ -97,7 +100,7 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         kernel_params: Any = None,
         intercept: str = "free",
         n_centers: int | None = None,
-        centers: str = "uniform",
+        centers: Any = "uniform",
         class_weight: Any = None,
         solver: Any = "auto",
         tol: float | None = None,

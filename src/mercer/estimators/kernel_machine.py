@@ -36,8 +36,9 @@ class KernelMachine(Machine):
     loss : str or loss record
         A record of `mercer.losses`, such as ``Huber(0.5)``, or the name of one with its usual parameters: "squared",
         "absolute", "huber", "quantile", "poisson", "hinge", "logistic", ...
-    penalty : float or penalty record
-        lam, short for (lam / 2) ||f||^2, or a penalty of `mercer.solvers`.
+    penalty : float, penalty record or callable
+        lam, short for (lam / 2) ||f||^2; a record of `mercer.solvers`: ``Norm``, ``Power``, ``Exponential``, ``Ball``
+        for the constraint ||f|| <= radius; or a strictly increasing function of the norm.
     kernel : Kernel, str, callable or "precomputed"
         A kernel; its scikit-learn name: "rbf", "linear", "poly", "laplacian", "chi2", "cosine"; or a function of two
         rows.
@@ -47,8 +48,9 @@ class KernelMachine(Machine):
         Whether there is a b, free of penalty.
     n_centers : int, optional
         How many centres f is made of, for large n; None for all training points, which loses nothing.
-    centers : {"uniform", "kmeans++", "rpcholesky"}
-        How they are drawn: `mercer.functions.choose_centers`.
+    centers : {"uniform", "k-means++", "rpcholesky"} or points
+        How they are chosen (`mercer.functions.choose_centers`), or the centres themselves (for "precomputed", positions
+        of rows).
     class_weight : dict or "balanced", optional
         Factors for the weights of the rows of each class, for losses with labels.
     solver : "auto" or a solver record
@@ -73,7 +75,9 @@ class KernelMachine(Machine):
     intercept_ : float or array of shape (t,)
         b.
     X_fit_ : as X
-        The training points.
+        The training points, or the centres.
+    centers_ : Centers or None
+        The centres f is made of; None for all training points.
     function_ : RKHSFunction
         f; None for "precomputed".
     certificate_ : Certificate
@@ -110,7 +114,7 @@ class KernelMachine(Machine):
         kernel_params: Any = None,
         intercept: str = "free",
         n_centers: int | None = None,
-        centers: str = "uniform",
+        centers: Any = "uniform",
         class_weight: Any = None,
         solver: Any = "auto",
         tol: float | None = None,

@@ -1,5 +1,6 @@
 """What an error costs: scalar rules, with no data and no kernel."""
 
+from mercer.losses._envelope import Envelope
 from mercer.losses._loss import Boxed, Traits, conjugate, curvature, highest, lowest, shortfall, slope, traits, value
 from mercer.losses.epsilon_insensitive import EpsilonInsensitive
 from mercer.losses.expectile import Expectile
@@ -22,6 +23,7 @@ from mercer.losses.tweedie import Tweedie
 __all__ = [
     "Absolute",
     "Boxed",
+    "Envelope",
     "EpsilonInsensitive",
     "Expectile",
     "Exponential",

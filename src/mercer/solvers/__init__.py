@@ -27,13 +27,17 @@ from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.leave_one_out import LeaveOneOut, leave_one_out, one_count
 from mercer.solvers.newton import Newton
-from mercer.solvers.problem import HalfSquare, Problem
+from mercer.solvers.norm_search import NormSearch
+from mercer.solvers.penalties import Ball, Exponential, HalfSquare, Increasing, Norm, Penalty, Power
+from mercer.solvers.problem import Problem
+from mercer.solvers.proximal import Proximal
 from mercer.solvers.solution import Solution, Status
 from mercer.solvers.solve import Auto, solve
 from mercer.solvers.watch import Progress, Step
 
 __all__ = [
     "Auto",
+    "Ball",
     "BoxDual",
     "CenterGradients",
     "CenterNewton",
@@ -45,16 +49,23 @@ __all__ = [
     "Clusters",
     "ConjugateGradients",
     "Eigen",
+    "Exponential",
     "GivenCentres",
     "GivenLabels",
     "HalfSquare",
+    "Increasing",
     "LeaveOneOut",
     "Lloyd",
     "Newton",
+    "Norm",
+    "NormSearch",
     "OneStep",
+    "Penalty",
     "PlusPlus",
+    "Power",
     "Problem",
     "Progress",
+    "Proximal",
     "RandomPoints",
     "Solution",
     "Solver",

@@ -50,21 +50,21 @@ def on_all_points(problem: Problem, c: np.ndarray, b: np.ndarray) -> Gap:
             price = np.where((missed != 0).any(axis=0), 0.5 * (missed * moved).sum(axis=0) / lam, 0.0)
     else:
         f, price = K @ c, np.zeros(c.shape[1])
-    t, roots = f + b, _roots(K.diag())
-    terms = _terms(problem, t, u, rounding(K, roots, roots, c))
+    t, roots = f + b, roots_of(K.diag())
+    terms = price_rows(problem, t, u, rounding(K, roots, roots, c))
     stationarity = np.where(present, w * slope(problem.loss, problem.targets, t), 0.0) + lam * c
     gap = _summed(terms, np.maximum(price, 0.0), problem, b, u)
-    residual = np.linalg.norm(stationarity, axis=0) / _size(problem)
+    residual = np.linalg.norm(stationarity, axis=0) / size_of(problem)
     return Gap(gap, t, terms, (c * f).sum(axis=0), residual, roots, "all functions of the space")
 
 
-def on_centers(problem: Problem, c: np.ndarray, b: np.ndarray) -> Gap:
+def on_centers(problem: Problem, c: np.ndarray, b: np.ndarray, dual: np.ndarray | None = None) -> Gap:
     """Return the gap of f = sum_j c_j k(., z_j) among such functions. Cost: two products with K_nC in double, m^3 / 3.
 
     Where centres depend on each other up to rounding, it is about those kept: f must have no others, or the gap is inf.
     """
     span, norm = Span(problem), Span(problem).norm
-    t, u, a, roots, others = _values(problem, span, c, b)
+    t, u, a, roots, others = _values(problem, span, c, b, dual)
     wanted = problem.lam * (span.square @ c)
     r = wanted - span.fresh_columns.T @ a
     error = rounding(span.fresh_columns, others, roots, a) + problem.lam * rounding(
@@ -73,7 +73,7 @@ def on_centers(problem: Problem, c: np.ndarray, b: np.ndarray) -> Gap:
     dropped = np.setdiff1d(np.arange(len(c)), norm.kept)
     away = np.where((c[dropped] != 0).any(axis=0), np.inf, 0.0) if len(dropped) else np.zeros(c.shape[1])
     distance = norm.bound(r, error) + away
-    terms = _terms(problem, t, u, rounding(span.fresh_columns, roots, others, c))
+    terms = price_rows(problem, t, u, rounding(span.fresh_columns, roots, others, c))
     square = (c * (span.square @ c)).sum(axis=0)
     gap = _summed(terms, _over(distance**2, 2 * problem.lam), problem, b, u)
     size = problem.lam * np.sqrt(np.maximum(square, 0.0))
@@ -84,13 +84,13 @@ def on_centers(problem: Problem, c: np.ndarray, b: np.ndarray) -> Gap:
     )
 
 
-def of_centers_in_all(problem: Problem, c: np.ndarray, b: np.ndarray) -> Gap:
+def of_centers_in_all(problem: Problem, c: np.ndarray, b: np.ndarray, dual: np.ndarray | None = None) -> Gap:
     """Return the gap of f on centres among all functions: the price of the centres. Cost: a product with K in double.
 
     The slopes at t, times the theta in 0..1 that leaves the least, are the dual point.
     """
     span, lam = Span(problem), problem.lam
-    t, u, a, roots, others = _values(problem, span, c, b)
+    t, u, a, roots, others = _values(problem, span, c, b, dual)
     K = fresh(problem.gram)
     square = (c * (span.square @ c)).sum(axis=0)
     cross, own = (a * (t - b)).sum(axis=0), (a * (K @ a)).sum(axis=0)
@@ -99,37 +99,40 @@ def of_centers_in_all(problem: Problem, c: np.ndarray, b: np.ndarray) -> Gap:
     error = 2 * doubt(K, len(a))  # of the three products below, next to their absolute terms
 
     def gap(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        terms = _terms(problem, t, theta * u, slack)
+        terms = price_rows(problem, t, theta * u, slack)
         far = lam**2 * square - 2 * lam * theta * cross + theta**2 * own
         far = np.maximum(far, 0.0) + error * (lam * sizes[0] + theta * sizes[1]) ** 2
         return terms, _summed(terms, _over(far, 2 * lam), problem, b, theta * u)
 
     theta = _least(lambda at: gap(at)[1], len(lam))
     terms, found = gap(theta)
-    stationarity = np.linalg.norm(problem.weights[:, None] * u, axis=0) / _size(problem)
+    stationarity = np.linalg.norm(problem.weights[:, None] * u, axis=0) / size_of(problem)
     return Gap(found, t, terms, square, stationarity, roots, "all functions of the space, of which f is on centres")
 
 
 # ---------------------------------------------------------------- parts
 
 
-def _roots(diagonal: np.ndarray) -> np.ndarray:
+def roots_of(diagonal: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(diagonal, 0.0))
 
 
-def _size(problem: Problem) -> np.ndarray:
+def size_of(problem: Problem) -> np.ndarray:
     weighted = np.sqrt(problem.weights)[:, None] * problem.targets
     return np.maximum(np.linalg.norm(weighted, axis=0), np.finfo(float).tiny)
 
 
-def _values(problem: Problem, span: Span, c: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return t, the feasible slopes u there, a = -w u, and sqrt(k) of rows and of centres."""
-    t = span.fresh_columns @ c + b
-    u = feasible(problem, slope(problem.loss, problem.targets, t))
-    return t, u, -problem.weights[:, None] * u, _roots(problem.gram.diag()), _roots(np.diagonal(span.square))
+def _values(
+    problem: Problem, span: Span, c: np.ndarray, b: np.ndarray, dual: np.ndarray | None
+) -> tuple[np.ndarray, ...]:
+    """Return t, the feasible slopes u there or those of a dual point, a = -w u, and sqrt(k) of rows and of centres."""
+    t, w = span.fresh_columns @ c + b, problem.weights[:, None]
+    asked = slope(problem.loss, problem.targets, t) if dual is None else -dual / np.where(w > 0, w, 1.0)
+    u = feasible(problem, asked)
+    return t, u, -problem.weights[:, None] * u, roots_of(problem.gram.diag()), roots_of(np.diagonal(span.square))
 
 
-def _terms(problem: Problem, t: np.ndarray, u: np.ndarray, slack: np.ndarray) -> np.ndarray:
+def price_rows(problem: Problem, t: np.ndarray, u: np.ndarray, slack: np.ndarray) -> np.ndarray:
     """Return w (loss(t) + loss*(u) - u t), the largest over the t that rounding allows: convex, so at an end."""
     y, w = problem.targets, problem.weights[:, None]
     reach = slack + 4 * EPS * (np.abs(t) + np.abs(y) + np.abs(u))
@@ -165,4 +168,4 @@ def primal(problem: Problem, found: Gap) -> np.ndarray:
     """Return the objective at f and b."""
     w = problem.weights[:, None]
     losses = np.where(w > 0, w * value(problem.loss, problem.targets, found.t), 0.0).sum(axis=0)
-    return losses + 0.5 * problem.lam * found.square
+    return losses + problem.penalty.value(np.sqrt(np.maximum(found.square, 0.0)))

@@ -37,6 +37,8 @@ class Answer:
         What the next run may start from.
     centers : Centers, optional
         Those f is on, where the solver chose them.
+    dual : array of shape (n, t), or (n, t, k); optional
+        a, one dual point a target, or several, where c does not say it: for the certificate.
     """
 
     coefficients: np.ndarray
@@ -47,6 +49,7 @@ class Answer:
     stats: dict[str, Any] = field(default_factory=dict)
     state: dict[str, Any] = field(default_factory=dict)
     centers: Centers | None = None
+    dual: np.ndarray | None = None
 
 
 class Solver(ABC):

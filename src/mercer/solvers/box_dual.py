@@ -10,26 +10,30 @@ Where there is a spread, a row takes two variables, one a sign.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer.losses import Boxed, highest, lowest, shortfall, traits, value
+from mercer.losses import Boxed, shortfall, traits, value
 from mercer.solvers._feasible import feasible
 from mercer.solvers._line import best_offset
+from mercer.solvers._polish import bounds, polished
 from mercer.solvers._solver import Answer, Solver
-from mercer.solvers._span import fresh
+from mercer.solvers._spread import spread
 from mercer.solvers.dual import BoxAnswer, BoxQuadratic, solve_boxes
 from mercer.solvers.newton import present
 from mercer.solvers.problem import Problem
+from mercer.solvers.proximal import Proximal
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
+TINY = float(np.finfo(np.float64).tiny)
 FIRST = 1e-3  # of the spread of the targets: the first violation asked for
 ROUNDS = 12  # of asking for less
-MOST_FREE = 1000  # coefficients inside their bounds that are polished
-TINY = float(np.finfo(np.float64).tiny)
+FINISHED_UP_TO = 3000  # rows: what gets stuck is finished by another solver ...
+PATIENCE = 1000  # ... after so many steps a row
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class BoxDual(Solver):
     Each column of targets is a quadratic problem over a box; all advance together and share rows of K
     (`mercer.solvers.dual`). The violation asked for falls until the duality gap is as small as wanted. Up to 1,000
     coefficients inside their bounds are then the solution of one linear system, in which rounding is all that is left.
+    Up to 3,000 rows a problem on which the descent gets stuck is handed to `Proximal`.
     Cost: a row of K for each coefficient that is not 0, a few times over; memory for some thousands of rows.
 
     Parameters
@@ -47,6 +52,8 @@ class BoxDual(Solver):
         Largest duality gap, relative to the objective.
     max_steps : int
         Steps along pairs of coefficients; -1 for ten million and more.
+    floor : float
+        Gaps up to it will do, however small the objective is.
 
     Examples
     --------
@@ -63,6 +70,7 @@ class BoxDual(Solver):
 
     tol: float = 1e-4
     max_steps: int = -1
+    floor: float = 0.0
 
     def refuses(self, problem: Problem) -> str | None:
         """Return why this solver will not take a problem, or None."""
@@ -75,16 +83,19 @@ class BoxDual(Solver):
     def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
         """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
         rows = np.flatnonzero(problem.weights > 0)
-        part = _Part(present(problem, rows))
+        part = _Part(present(problem, rows), self.floor / self.tol)
         given = state.get("c")
         c = None if given is None or given.shape != (len(problem.y), problem.n_targets) else given[rows]
         best, status, steps = None, Status.MAX_STEPS, 0
-        violation = FIRST * part.size
+        violation, most = FIRST * spread(part.problem), self.max_steps
+        if most < 0 and len(rows) <= FINISHED_UP_TO:
+            most = PATIENCE * len(rows)
         for _ in range(ROUNDS):
-            answers = part.solved(violation, self.max_steps, clock, c)
+            answers = part.solved(violation, most, clock, c)
             steps += sum(answer.steps for answer in answers)
             at = part.at(answers)
-            at = exact if (exact := part.polished(at)) is not None and exact.worst < at.worst else at
+            exact = polished(part.problem, at.c, at.b)
+            at = at if exact is None else min(at, part.priced(*exact), key=lambda one: one.worst)
             best = at if best is None or at.worst < best.worst else best
             ended = next((a.status for a in answers if a.status is not Status.CONVERGED), Status.CONVERGED)
             if best.worst <= self.tol or ended is not Status.CONVERGED:
@@ -93,9 +104,18 @@ class BoxDual(Solver):
             violation *= float(np.clip(0.5 * self.tol / at.worst, 1e-3, 0.3))
             c = at.c
         assert best is not None
+        if status in (Status.STALLED, Status.MAX_STEPS) and len(rows) <= FINISHED_UP_TO:
+            return self._finished(problem, clock, rows, best)
         full = np.zeros((len(problem.y), problem.n_targets))
         full[rows] = best.c
         return Answer(full, best.b, status, steps, best.worst, {"support": _counts(full)}, {"c": full, "b": best.b})
+
+    def _finished(self, problem: Problem, clock: Clock, rows: np.ndarray, best: _At) -> Answer:
+        """Hand over to Newton steps on smooth problems: where K is singular up to rounding, pairs hardly advance."""
+        c = np.zeros((len(problem.y), problem.n_targets))
+        c[rows] = best.c
+        found = Proximal(self.tol, floor=self.floor).run(problem, clock, {"c": c, "b": best.b})
+        return dataclasses.replace(found, stats=found.stats | {"finished": "Proximal"})
 
 
 def _counts(c: np.ndarray) -> tuple[int, ...]:
@@ -116,6 +136,7 @@ class _Part:
     """A problem on the rows that count, as quadratic problems over boxes."""
 
     problem: Problem
+    least: float  # that gaps are relative to
 
     @property
     def form(self) -> Boxed:
@@ -127,17 +148,6 @@ class _Part:
     def twice(self) -> bool:
         """Whether a row takes two variables."""
         return bool(self.form.spread > 0)
-
-    @property
-    def size(self) -> float:
-        """What violations are measured by: how far values of f must range."""
-        if traits(self.problem.loss).two_classes:
-            return 1.0
-        w = self.problem.weights[:, None]
-        y = self.problem.targets
-        y = y - (w * y).sum(axis=0) / w.sum() if self.problem.intercept else y
-        spread = float(np.sqrt((w * y * y).sum(axis=0) / w.sum()).min())
-        return spread if spread > 0 else 1.0
 
     def solved(self, tol: float, most: int, clock: Clock, c: np.ndarray | None) -> list[BoxAnswer]:
         """Return the answers for all targets, begun at c."""
@@ -152,8 +162,7 @@ class _Part:
         """Return the problem of one target."""
         problem, n = self.problem, len(self.problem.y)
         y, w, lam = problem.targets, problem.weights, float(problem.lam[k])
-        low, high = (np.broadcast_to(of(problem.loss, y), y.shape)[:, k] for of in (lowest, highest))
-        lower, upper = -w * high / lam, -w * low / lam
+        lower, upper = (bound[:, k] for bound in bounds(problem))
         rows, linear = np.arange(n), -y[:, k]
         ridge = lam * self.form.ridge / w
         if self.twice:
@@ -186,48 +195,4 @@ class _Part:
         u = feasible(problem, -lam * c / w)
         gap = (w * shortfall(problem.loss, y, f + b, u)).sum(axis=0)
         primal = (w * value(problem.loss, y, f + b)).sum(axis=0) + 0.5 * lam * (c * f).sum(axis=0)
-        return _At(c, b, float((gap / np.maximum(np.abs(primal), np.finfo(float).tiny)).max()))
-
-    def polished(self, at: _At) -> _At | None:
-        """Return the exact coefficients, if those at their bounds are the right ones; None where too many are free.
-
-        On the free rows f + b + (lam ridge / w) c = y - spread sign(c), and sum c = 0 where b is free.
-        """
-        problem, (n, t) = self.problem, at.c.shape
-        c, b = at.c.copy(), at.b.copy()
-        low, high = (np.broadcast_to(of(problem.loss, problem.targets), (n, t)) for of in (lowest, highest))
-        lower, upper = -problem.weights[:, None] * high / problem.lam, -problem.weights[:, None] * low / problem.lam
-        free = (c > lower) & (c < upper) & ((c != 0) | (self.form.spread == 0))
-        if free.sum(axis=0).max() > MOST_FREE:
-            return None
-        K = fresh(problem.gram)
-        for k in range(t):
-            F, used = np.flatnonzero(free[:, k]), np.flatnonzero(c[:, k])
-            values = np.asarray(K.block(F, used), dtype=np.float64) @ c[used, k]
-            ridge = problem.lam[k] * self.form.ridge / problem.weights[F]
-            wanted = problem.targets[F, k] - self.form.spread * np.sign(c[F, k]) - values - ridge * c[F, k] - b[k]
-            change, raised = _solved(
-                np.asarray(K.block(F, F)) + np.diag(ridge), wanted, c[:, k].sum(), problem.intercept
-            )
-            c[F, k] += change
-            b[k] += raised
-        c = np.clip(c, lower, upper)
-        return self.priced(c, np.asarray(K @ c), b)
-
-
-def _solved(A: np.ndarray, wanted: np.ndarray, total: float, free: bool) -> tuple[np.ndarray, float]:
-    """Return the smallest z and b with A z + b = wanted, and sum z = -total if b is free; else b is 0."""
-    if not len(A):
-        return wanted, 0.0
-    values, vectors = np.linalg.eigh(A)
-    kept = values > 1e-13 * len(A) * max(values[-1], TINY)
-
-    def inverse(v: np.ndarray) -> np.ndarray:
-        return np.asarray(vectors[:, kept] @ ((vectors[:, kept].T @ v) / values[kept]))
-
-    z = inverse(wanted)
-    if not free:
-        return z, 0.0
-    one = inverse(np.ones(len(A)))
-    b = float((z.sum() + total) / one.sum()) if one.sum() > TINY else 0.0
-    return z - b * one, b
+        return _At(c, b, float((gap / np.maximum(np.abs(primal), max(self.least, TINY))).max()))

@@ -15,7 +15,9 @@ import numpy as np
 from mercer._checks import refuse
 from mercer.kernels._evaluate import diagonal
 from mercer.losses import traits
+from mercer.solvers._any_penalty import gap_of
 from mercer.solvers._gaps import Gap, of_centers_in_all, on_all_points, on_centers, primal
+from mercer.solvers.penalties import HalfSquare
 from mercer.solvers.problem import Problem
 
 
@@ -34,7 +36,7 @@ class Certificate:
     worst_row : array of int
         The row with the largest share of the gap (on centres, the one that pulls hardest on f).
     radius : array
-        ||f - f*|| is at most this; infinite when lam is 0.
+        ||f - f*|| is at most this; infinite when lam is 0, and for penalties other than (lam / 2) ||f||^2.
     scope : str
         The problem it is about: all functions, or those on the centres.
     """
@@ -79,7 +81,12 @@ def _shown(values: np.ndarray) -> str:
 
 
 def certify(
-    problem: Problem, coefficients: np.ndarray, offset: np.ndarray | None = None, *, full: bool = True
+    problem: Problem,
+    coefficients: np.ndarray,
+    offset: np.ndarray | None = None,
+    *,
+    full: bool = True,
+    dual: np.ndarray | None = None,
 ) -> Certificate:
     """Return the certificate of f and b, computed afresh in float64.
 
@@ -96,6 +103,9 @@ def certify(
         b; only with an intercept.
     full : bool
         With centres: whether the gap is that to the best of all functions, or to the best on the centres.
+    dual : array of shape (n, t), or (n, 1, k), optional
+        A dual point for each target, or several for one, where they are known better than from c or the slopes at f:
+        any makes a true certificate, a good one a small gap.
 
     Examples
     --------
@@ -114,10 +124,12 @@ def certify(
     if c.shape != (problem.n_coefficients, problem.n_targets):
         refuse("certify", f"coefficients of shape {(problem.n_coefficients, problem.n_targets)}", f"shape {c.shape}")
     b = np.zeros(problem.n_targets) if offset is None else np.atleast_1d(np.asarray(offset, dtype=np.float64))
-    if problem.centers is None:
+    if not isinstance(problem.penalty, HalfSquare):
+        found = gap_of(problem, c, b, dual, full=full)
+    elif problem.centers is None:
         found = on_all_points(problem, c, b)
     else:
-        found = of_centers_in_all(problem, c, b) if full else on_centers(problem, c, b)
+        found = of_centers_in_all(problem, c, b, dual) if full else on_centers(problem, c, b, dual)
     return _certificate(problem, found)
 
 

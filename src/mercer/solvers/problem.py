@@ -7,37 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from mercer._checks import describe, is_number, refuse
+from mercer._checks import describe, refuse
 from mercer.functions import Centers
 from mercer.functions._points import as_points
 from mercer.gram import Gram
 from mercer.kernels._views import take
+from mercer.solvers.penalties import HalfSquare, Penalty
 
 WHO = "Problem"
 
 
-@dataclass(frozen=True)
-class HalfSquare:
-    """The penalty (lam / 2) ||f||^2; lam = 0 asks for the minimum-norm minimiser of the loss.
-
-    Parameters
-    ----------
-    lam : float or tuple of floats
-        One number, or one for each target.
-    """
-
-    lam: float | tuple[float, ...] = 1.0
-
-    def __post_init__(self) -> None:
-        """Check lam."""
-        for value in self.lam if isinstance(self.lam, tuple) else (self.lam,):
-            if not (is_number(value) and np.isfinite(value) and value >= 0):
-                refuse("HalfSquare", "'lam' must be a finite number >= 0", describe(value))
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """minimise over f in H, b:  sum_i w_i loss(y_i, f(x_i) + b) + (lam / 2) ||f||^2.
+    """minimise over f in H, b:  sum_i w_i loss(y_i, f(x_i) + b) + Omega(||f||), by default (lam / 2) ||f||^2.
 
     With centres z_j, f = sum_j c_j k(., z_j): m numbers to find, of a problem restricted to the span of the sections.
 
@@ -49,8 +31,8 @@ class Problem:
         Targets; t columns are t problems that share K.
     loss : loss record
         See `mercer.losses`.
-    penalty : HalfSquare
-        What the norm costs.
+    penalty : Penalty
+        Omega: what the norm costs.
     weight : array of shape (n,), optional
         w; a weight of 2 is a row repeated, a weight of 0 a row absent.
     intercept : bool
@@ -62,7 +44,7 @@ class Problem:
     gram: Gram
     y: np.ndarray
     loss: Any
-    penalty: HalfSquare = HalfSquare()
+    penalty: Penalty = HalfSquare()  # noqa: RUF009  # a frozen record
     weight: np.ndarray | None = None
     intercept: bool = False
     centers: Any = None
@@ -78,8 +60,11 @@ class Problem:
         w = None if self.weight is None else np.asarray(self.weight, dtype=np.float64)
         if w is not None and (w.shape != (n,) or not np.isfinite(w).all() or (w < 0).any() or not (w > 0).any()):
             refuse(WHO, f"weight must be {n} finite numbers >= 0, not all 0", describe(w))
-        if isinstance(self.penalty.lam, tuple) and len(self.penalty.lam) != self.n_targets:
-            refuse(WHO, f"lam must be one number or {self.n_targets}, one a target", len(self.penalty.lam))
+        if not isinstance(self.penalty, Penalty):
+            refuse(WHO, "penalty must be a penalty record", describe(self.penalty), "See mercer.solvers.")
+        lam = getattr(self.penalty, "lam", None)
+        if isinstance(lam, tuple) and len(lam) != self.n_targets:
+            refuse(WHO, f"lam must be one number or {self.n_targets}, one a target", len(lam))
         object.__setattr__(self, "y", y)
         object.__setattr__(self, "weight", w)
         object.__setattr__(self, "centers", None if self.centers is None else _centers(self.gram, self.centers))
@@ -101,7 +86,9 @@ class Problem:
 
     @property
     def lam(self) -> np.ndarray:
-        """The penalty of each target, (t,)."""
+        """The factor of ||f||^2 / 2 for each target, (t,); not numbers for other penalties."""
+        if not isinstance(self.penalty, HalfSquare):
+            return np.full(self.n_targets, np.nan)
         return np.broadcast_to(np.asarray(self.penalty.lam, dtype=np.float64), (self.n_targets,))
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -21,7 +22,10 @@ from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradients import VALUES_PER_SECOND, ConjugateGradients
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.newton import Newton
+from mercer.solvers.norm_search import NormSearch
+from mercer.solvers.penalties import HalfSquare
 from mercer.solvers.problem import Problem
+from mercer.solvers.proximal import Proximal
 from mercer.solvers.solution import Solution
 from mercer.solvers.watch import Clock, Watcher
 
@@ -48,7 +52,8 @@ class Auto:
       over the kernel values more than half of the deadline.
 
     Other losses without jumps in their slope: `Newton`, with centres `CenterNewton`. Losses whose slope jumps:
-    `BoxDual`, if their dual is a quadratic problem over a box.
+    `BoxDual`, if their dual is a quadratic problem over a box and f is on all points; else `Proximal`. Penalties other
+    than (lam / 2) ||f||^2: `NormSearch` over such problems.
 
     Parameters
     ----------
@@ -84,6 +89,13 @@ class Auto:
     def explain(self, problem: Problem, deadline: float | None = None) -> tuple[Solver, str]:
         """Return the solver that a problem gets, and why."""
         known, name = traits(problem.loss), type(problem.loss).__name__
+        if not isinstance(problem.penalty, HalfSquare):
+            tol = self._or(1e-6)
+            # kinks, of the loss or where the penalty's conjugate ends, take norms that are nearly exact
+            fine = 0.3 if known.smooth and np.isinf(problem.penalty.most) else 1e-3
+            inner = dataclasses.replace(self, tol=1e-10 if known.quadratic else fine * tol)
+            what = type(problem.penalty).__name__
+            return NormSearch(inner.choose, tol), f"the penalty is {what}: a search for the lam that stands for it"
         if known.quadratic:
             return self._least_squares(problem, deadline)
         if known.smooth:
@@ -91,6 +103,9 @@ class Auto:
             if problem.centers is not None:
                 return CenterNewton(self._or(1e-6)), f"{why} and f is on centres"
             return Newton(self._or(1e-6), random_state=self.random_state), why
+        if known.boxed is None or problem.centers is not None:
+            on = "its dual is no quadratic problem over a box" if known.boxed is None else "f is on centres"
+            return Proximal(self._or(1e-6), random_state=self.random_state), f"the slope of {name} jumps and {on}"
         box = BoxDual(self._or(1e-9 if problem.gram.shape[0] <= SMALL else 1e-4))
         return box, f"the slope of {name} jumps and its dual is a quadratic problem over a box"
 
@@ -164,6 +179,9 @@ def solve(
     chosen, why = Auto() if solver is None else solver, "asked for"
     if isinstance(chosen, Auto):
         chosen, why = chosen.explain(problem)
+    elif not isinstance(problem.penalty, HalfSquare) and not isinstance(chosen, NormSearch):
+        asked = chosen
+        chosen = NormSearch(lambda _: asked)
     if (reason := chosen.refuses(problem)) is not None:
         refuse("solve", "a solver that takes this problem", type(chosen).__name__, reason)
     begun = time.perf_counter()
@@ -177,7 +195,7 @@ def solve(
     stats |= {"why": why, "fit_seconds": seconds}
     proof: Certificate | None = None
     if certify != "none":
-        proof = prove(problem, c, offset, full=certify == "full" or _cheap(problem, answer))
+        proof = prove(problem, c, offset, full=certify == "full" or _cheap(problem, answer), dual=answer.dual)
         stats["certificate_seconds"] = time.perf_counter() - begun - seconds
     return Solution(
         _function(problem, c), _like(problem, c), offset, answer.status, proof, stats, answer.state, problem.centers
