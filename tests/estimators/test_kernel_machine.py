@@ -148,8 +148,8 @@ def test_quantile_regressor_of_scikit_learn_without_a_penalty(table):
     X, y = table[0], table[1]["number"]
     for level in (0.2, 0.5):
         theirs = QuantileRegressor(quantile=level, alpha=0.0).fit(X, y)
-        ours = KernelQuantileRegressor(1e-3, quantiles=level, kernel="linear", tol=1e-7).fit(X, y)
-        close(ours.predict(X), theirs.predict(X), 1e-2)
+        ours = KernelQuantileRegressor(1e-2, quantiles=level, kernel="linear", tol=1e-7).fit(X, y)
+        close(ours.predict(X), theirs.predict(X), 3e-2)
 
 
 @pytest.mark.peer

@@ -53,12 +53,14 @@ class Dense(Directions):
     def find(
         self, h: np.ndarray, r: np.ndarray, lam: np.ndarray, enough: np.ndarray, clock: Clock, *, free: bool
     ) -> Direction:
-        """Return the direction. Cost: n^3 / 3 flops a target."""
+        """Return the direction. Cost: k^3 / 3 flops a target for k rows with curvature."""
         s, Kr = np.sqrt(h), self.K @ r
         z, b = np.zeros_like(r), np.zeros(r.shape[1])
         for k in range(r.shape[1]):
             right = np.column_stack([s[:, k] * Kr[:, k] / lam[k], s[:, k]])
-            answer = _solved(self.K, s[:, k], float(lam[k]), right)
+            curved = np.flatnonzero(s[:, k])
+            answer = np.zeros_like(right)
+            answer[curved] = _solved(self.K[np.ix_(curved, curved)], s[curved, k], float(lam[k]), right[curved])
             total = float(s[:, k] @ answer[:, 1])
             b[k] = float(s[:, k] @ answer[:, 0]) / total if free and total > TINY else 0.0
             z[:, k] = answer[:, 0] - b[k] * answer[:, 1]
@@ -68,6 +70,8 @@ class Dense(Directions):
 
 def _solved(K: np.ndarray, s: np.ndarray, lam: float, right: np.ndarray) -> np.ndarray:
     """Return (s K s + lam I)^-1 right; where rounding made it indefinite, lam is raised until it is not."""
+    if not len(s):
+        return right
     A = s[:, None] * K * s
     shift = lam
     while True:

@@ -105,16 +105,14 @@ class BoxDual(Solver):
             c = at.c
         assert best is not None
         if status in (Status.STALLED, Status.MAX_STEPS) and len(rows) <= FINISHED_UP_TO:
-            return self._finished(problem, clock, rows, best)
+            return self._finished(problem, clock)
         full = np.zeros((len(problem.y), problem.n_targets))
         full[rows] = best.c
         return Answer(full, best.b, status, steps, best.worst, {"support": _counts(full)}, {"c": full, "b": best.b})
 
-    def _finished(self, problem: Problem, clock: Clock, rows: np.ndarray, best: _At) -> Answer:
+    def _finished(self, problem: Problem, clock: Clock) -> Answer:
         """Hand over to Newton steps on smooth problems: where K is singular up to rounding, pairs hardly advance."""
-        c = np.zeros((len(problem.y), problem.n_targets))
-        c[rows] = best.c
-        found = Proximal(self.tol, floor=self.floor).run(problem, clock, {"c": c, "b": best.b})
+        found = Proximal(self.tol, floor=self.floor).run(problem, clock, {})
         return dataclasses.replace(found, stats=found.stats | {"finished": "Proximal"})
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from mercer.losses import slope, value
 from mercer.solvers._any_penalty import least_over_norms
 from mercer.solvers._solver import Answer, Solver
-from mercer.solvers._span import Span, fresh
+from mercer.solvers._span import EPS, Span, fresh
 from mercer.solvers.penalties import Ball, HalfSquare
 from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Status
@@ -108,6 +108,7 @@ class _Point:
     objective: float
     height: float
     miss: float  # log of pull over slope: > 0 where the norm should grow
+    lost: bool  # whether rounding leaves no digits of the norm
     state: dict[str, Any]
 
 
@@ -158,6 +159,7 @@ class _Path:
         penalty = problem.penalty
         losses = float(np.where(w > 0, w * value(problem.loss, y, f + b), 0.0).sum())
         height, shown, held = losses + lam * r * r, c, r
+        lost = bool(64 * EPS * float(np.abs(c[:, 0]) @ self._roots) ** 2 > 0.1 * square) and bool(c.any())
         if isinstance(penalty, Ball) and r > penalty.radius * (1 - 1e-13):  # onto the edge
             held = penalty.radius * (1 - 1e-13)
             shown = held / r * c
@@ -170,7 +172,7 @@ class _Path:
             a = -(w * slope(problem.loss, y, f + b))[:, 0]
         objective = losses + float(penalty.value(np.array(held)))
         miss = float(np.clip(penalty.mismatch(np.array(r), np.array(lam * r)), -30.0, 30.0))
-        return _Point(float(lam), shown[:, 0], b, a, held, lam * r, losses, objective, height, miss, answer.state)
+        return _Point(float(lam), shown[:, 0], b, a, held, lam * r, losses, objective, height, miss, lost, answer.state)
 
     def _values(self, c: np.ndarray) -> tuple[np.ndarray, float]:
         problem = self.problem
@@ -180,6 +182,13 @@ class _Path:
         K = fresh(problem.gram) if len(problem.y) <= DOUBLE_UP_TO else problem.gram
         f = np.asarray(K @ c, dtype=np.float64)
         return f, float((c * f).sum())
+
+    @property
+    def _roots(self) -> np.ndarray:
+        """The norms of the sections f is made of."""
+        problem = self.problem
+        diag = problem.gram.diag() if problem.centers is None else np.diagonal(self._span.square)
+        return np.sqrt(np.maximum(diag, 0.0))
 
     @property
     def _span(self) -> Span:
@@ -217,6 +226,9 @@ class _Path:
     def take(self, point: _Point) -> bool:
         """Keep a point that is good enough; return whether the search is over."""
         if self.status in (Status.DEADLINE, Status.INTERRUPTED):  # the point is not what it was to be
+            return True
+        if point.lost:
+            self.status = Status.STALLED
             return True
         price = self.price(point)
         if price < self.gap:
