@@ -258,7 +258,7 @@ class _Path:
             if low is not None and high is not None:
                 break
             lam = point.lam / factor if point.miss > 0 else point.lam * factor
-            factor = min(factor * 2, 1e4)
+            factor = 16.0
             if not 1e-14 < lam < 1e200 or len(self.points) > MOST:
                 self.status = Status.STALLED
                 return
