@@ -2,6 +2,7 @@
 
 from mercer.solvers.dual.boxes import solve_box, solve_boxes
 from mercer.solvers.dual.forms import Form, nu_classes, nu_values, of_loss, one_class
+from mercer.solvers.dual.held import Held, Walked
 from mercer.solvers.dual.proof import Found, certify_machines
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
 from mercer.solvers.dual.train import Trained, decisions, prove_all, train
@@ -11,7 +12,9 @@ __all__ = [
     "BoxQuadratic",
     "Form",
     "Found",
+    "Held",
     "Trained",
+    "Walked",
     "certify_machines",
     "decisions",
     "nu_classes",
