@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         NuSVR,
         OneClassSVM,
         ParzenClassifier,
+        tune,
     )
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "section",
     "solvers",
     "spaces",
+    "tune",
 ]
 
 

@@ -17,6 +17,7 @@ from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.parzen_classifier import ParzenClassifier
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
+from mercer.estimators.tuning import Tuning, tune
 
 __all__ = [
     "SVC",
@@ -37,4 +38,6 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "ParzenClassifier",
+    "Tuning",
+    "tune",
 ]

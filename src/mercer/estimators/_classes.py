@@ -45,7 +45,7 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
         begun = time.perf_counter()
         X = points(self, X, reset=True)
         w = weights(self, X, sample_weight)
-        self.classes_, codes = _present(self, X, y, w)
+        _, codes = self._learned_from(X, y, w)
         with watched(self, X, y, w) as watch:
             ones = np.ones(n_rows(X)) if w is None else w
             self.class_weight_ = class_factors(self, self.classes_, codes, ones)
@@ -58,6 +58,19 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
             self.curves_ = calibrated(self, X, K, codes, ones, machines, clock)
         self._warn(X, machines, time.perf_counter() - begun)
         return self
+
+    def _learned_from(self, X: Any, y: Any, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the classes and the places of the labels: what `_forms` needs of y."""
+        self.classes_, codes = _present(self, X, y, w)
+        return self.classes_, codes
+
+    def _is_taught(self, other: Any, classes: np.ndarray) -> None:
+        """Take over what another machine learned of the data, to be trained on parts of it."""
+        self.n_features_in_, self.classes_ = getattr(other, "n_features_in_", 0), classes
+
+    def _answers(self, decisions: np.ndarray) -> np.ndarray:
+        """Return the labels that decisions (m, machines) are for."""
+        return np.asarray(self.classes_[self._decided(decisions)])
 
     def _members(self, codes: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
         """Return the rows of each class; refuse a class without any."""
@@ -130,8 +143,7 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
         if self.break_ties and self.decision_function_shape == "ovo" and hasattr(self, "classes_"):
             # scikit-learn's wording
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        decided = self._decided(self._decisions(X))
-        return np.asarray(self.classes_[decided])
+        return self._answers(self._decisions(X))
 
     @available_if(method_of)
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -3,6 +3,7 @@
 from mercer.solvers.dual.boxes import solve_box, solve_boxes
 from mercer.solvers.dual.forms import Form, nu_classes, nu_values, of_loss, one_class
 from mercer.solvers.dual.held import Held, Walked
+from mercer.solvers.dual.paths import Paths, held_if_small
 from mercer.solvers.dual.proof import Found, certify_machines
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
 from mercer.solvers.dual.train import Trained, decisions, prove_all, train
@@ -13,10 +14,12 @@ __all__ = [
     "Form",
     "Found",
     "Held",
+    "Paths",
     "Trained",
     "Walked",
     "certify_machines",
     "decisions",
+    "held_if_small",
     "nu_classes",
     "nu_values",
     "of_loss",

@@ -178,10 +178,11 @@ def _solved(
     answers = solve_boxes(
         [form.box for form in forms], tol=tol, max_steps=max_steps, cache=cache, clock=clock, starts=starts
     )  # fmt: skip  # one call
-    return [_read(form, answer) for form, answer in zip(forms, answers, strict=True)]
+    return [read(form, answer) for form, answer in zip(forms, answers, strict=True)]
 
 
-def _read(form: Form, answer: BoxAnswer) -> Trained:
+def read(form: Form, answer: BoxAnswer) -> Trained:
+    """Return the machine that an answer is."""
     box, c = form.box, answer.c
     values = answer.gradient - box.linear - box.ridge * c - box.shift * float(c.sum())
     found = Found(form, c, form.chosen(answer.levels))
