@@ -223,7 +223,8 @@ class _State:
 
         group = padded(self.group, np.int64)
         level = 0.5 * (at.least + at.most)[group]
+        diag = padded(self.diag + self.ridge + (0.0 if self.sums else self.shift))
         return Block(
-            G.ravel(), G.shape[1], padded(self.diag).astype(G.dtype), padded(self.ridge).astype(G.dtype), self.shift,
+            G.ravel(), G.shape[1], diag.astype(G.dtype), padded(self.ridge).astype(G.dtype), self.shift,
             padded(self.c), padded(self.lo), padded(self.hi), padded(self.F), group, self.sums, level,
         )  # fmt: skip  # in the order of the record
