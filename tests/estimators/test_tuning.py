@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 
-from mercer import SVC, tune
+from mercer import SVC, SVR, NuSVC, NuSVR, tune
 from mercer.estimators import _grid
 from mercer.kernels import Gaussian, Matern, Spectrum
 from mercer.solvers.dual import paths
@@ -49,6 +49,32 @@ def test_scorers_of_sklearn(scoring):
     peer = GridSearchCV(svm.SVC(tol=1e-5), {"C": [0.1, 1.0], "gamma": [0.1]}, cv=3, scoring=scoring).fit(*data)
     np.testing.assert_allclose(found.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-9)
     assert found.best_estimator_ is None
+
+
+@pytest.mark.parametrize(
+    "mine, theirs, grid",
+    [
+        (SVR(tol=1e-5), svm.SVR(tol=1e-5), {"C": [0.1, 10.0], "gamma": [0.1, 1.0], "epsilon": [0.05, 0.2]}),
+        (NuSVR(tol=1e-5), svm.NuSVR(tol=1e-5), {"nu": [0.2, 0.6], "gamma": [0.1]}),
+    ],
+)
+def test_regression(mine, theirs, grid):
+    found = tune(mine, X[:, :3], X[:, 3], grid, cv=KFold(3, shuffle=True, random_state=0))
+    peer = GridSearchCV(theirs, grid, cv=KFold(3, shuffle=True, random_state=0)).fit(X[:, :3], X[:, 3])
+    np.testing.assert_allclose(found.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3)
+    assert found.best_params_ == peer.best_params_
+
+
+def test_nu_svc_leaves_out_what_is_infeasible():
+    data = binary()
+    grid = {"nu": [0.2, 0.5], "gamma": [0.1]}
+    found = tune(NuSVC(tol=1e-6), *data, grid, cv=3)
+    peer = GridSearchCV(svm.NuSVC(tol=1e-6), grid, cv=3).fit(*data)
+    np.testing.assert_allclose(found.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-2)
+    few = np.r_[np.flatnonzero(data[1] == 0)[:20], np.flatnonzero(data[1] == 1)[:80]]
+    with pytest.warns(FitFailedWarning, match="infeasible"):
+        found = tune(NuSVC(), data[0][few], data[1][few], {"nu": [0.2, 0.9], "gamma": [0.1]}, cv=3)
+    assert found.best_params_["nu"] == 0.2
 
 
 def test_several_grids_kernels_and_options():

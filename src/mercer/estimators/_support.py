@@ -35,6 +35,9 @@ class SupportMachine(Machine):
         """Return what tells a fit when to stop."""
         return Clock(type(self).__name__, deadline_of(self), watch)
 
+    def _check_forms(self, forms: Sequence[Form]) -> None:
+        """Refuse machines that the parameters do not allow."""
+
     def _train(
         self, forms: Sequence[Form], clock: Clock, starts: Sequence[np.ndarray | None] | None = None
     ) -> list[Trained]:

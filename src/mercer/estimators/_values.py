@@ -33,13 +33,17 @@ class SingleMachine(SupportMachine):
         values = self._targets(X, y)
         w = weights(self, X, sample_weight)
         with watched(self, X, y, w) as watch:
-            rows = np.arange(n_rows(X)) if w is None else np.flatnonzero(w)
-            weight = np.ones(len(rows)) if w is None else w[rows]
+            ones = np.ones(n_rows(X)) if w is None else w
             K = training_gram(self, X, engine_of(self), w, vectorized=True)
-            (machine,) = self._train([self._form(K, rows, values[rows], weight)], self._clock(watch))
+            (machine,) = self._train(self._forms(K, values, ones), self._clock(watch))
             self._collect(X, K, machine)
         self._warn(X, [machine], time.perf_counter() - begun)
         return self
+
+    def _forms(self, K: Gram, values: np.ndarray, w: np.ndarray) -> list[Form]:
+        """Return the machine on the rows with a weight."""
+        rows = np.flatnonzero(w)
+        return [self._form(K, rows, values[rows], w[rows])]
 
     def _collect(self, X: Any, K: Gram, machine: Trained) -> None:
         """Set the attributes, in scikit-learn's order and sign."""
@@ -68,6 +72,18 @@ class SupportRegressor(RegressorMixin, SingleMachine):
         """
         return self._fit(X, y, sample_weight)
 
+    def _learned_from(self, X: Any, y: Any, w: np.ndarray | None) -> tuple[None, np.ndarray]:
+        """Return no classes, and the targets: what `_forms` needs of y."""
+        return None, self._targets(X, y)
+
+    def _is_taught(self, other: Any, classes: None) -> None:
+        """Take over what another machine learned of the data, to be trained on parts of it."""
+        self.n_features_in_ = getattr(other, "n_features_in_", 0)
+
+    def _answers(self, decisions: np.ndarray) -> np.ndarray:
+        """Return the values that decisions (m, 1) are."""
+        return decisions[:, 0]
+
     def predict(self, X: Any) -> np.ndarray:
         """Return f(X) + b, (m,), in double precision. Cost: m kernel values for each support vector, never stored."""
-        return self._decisions(X)[:, 0]
+        return self._answers(self._decisions(X))

@@ -163,12 +163,16 @@ class NuSVC(SupportClassifier):
     def _form(self, K: Gram, rows: np.ndarray, sign: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> Form:
         return nu_classes(K, rows, sign, weight, self._share(), factor)
 
+    def _check_forms(self, forms: Sequence[Form]) -> None:
+        if self.class_weight is None and any(form.open_group >= 0 for form in forms):
+            wanted = "specified nu is infeasible: at most twice the share of the smaller of two classes"
+            refuse(type(self).__name__, wanted, f"nu={self.nu:g}", "Lower nu, or balance the classes by class_weight.")
+
     def _train(
         self, forms: Sequence[Form], clock: Clock, starts: Sequence[np.ndarray | None] | None = None
     ) -> list[Trained]:
-        if starts is None and self.class_weight is None and any(form.open_group >= 0 for form in forms):
-            wanted = "specified nu is infeasible: at most twice the share of the smaller of two classes"
-            refuse(type(self).__name__, wanted, f"nu={self.nu:g}", "Lower nu, or balance the classes by class_weight.")
+        if starts is None:
+            self._check_forms(forms)
         machines = super()._train(forms, clock, starts)
         size = TINY * float(forms[0].box.gram.diag().max())
         if not all(machine.margin > size * np.abs(machine.found.c).sum() for machine in machines):

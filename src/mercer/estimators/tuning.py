@@ -275,11 +275,14 @@ def _forms(
     for estimator, cell in zip(path.estimators, path.cells, strict=True):
         estimator._is_taught(data.door, data.classes)
         try:
-            forms.append([estimator._forms(K, data.fitted_to, _only(data.w, train)) for train, _ in splits])
+            of_splits = [estimator._forms(K, data.fitted_to, _only(data.w, train)) for train, _ in splits]
+            for machines in of_splits:
+                estimator._check_forms(machines)
         except ValueError as refused:
             warnings.warn(f"tune left out a cell that cannot be fitted. {refused}", FitFailedWarning, stacklevel=4)
         else:
             cells.append((estimator, cell))
+            forms.append(of_splits)
     return cells, forms
 
 
