@@ -270,7 +270,7 @@ def _score(
 def _forms(
     path: Path, K: Gram, data: _Data, splits: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[list[tuple[Any, int]], list[list[list[Form]]]]:
-    """Return the estimators of a path with their cells, and the machines of each on each split; warn of those refused."""
+    """Return the estimators of a path with their cells, and the machines of each on each split; warn of refusals."""
     cells, forms = [], []
     for estimator, cell in zip(path.estimators, path.cells, strict=True):
         estimator._is_taught(data.door, data.classes)

@@ -201,7 +201,7 @@ class _State:
         """Descend over the variables that are free or violate; nothing where that is most of them."""
         least, largest = at.least[self.group], at.most[self.group]
         up, down = self.c < self.hi, self.c > self.lo
-        awake = np.flatnonzero((up & down) | (up & (self.F < largest)) | (down & (self.F > least)))
+        awake = np.flatnonzero((up & down) | (up & (largest > self.F)) | (down & (least < self.F)))
         if len(awake) > AT_REST * len(self.c) or not len(awake):
             return 0
         block = self._block(awake, _gathered(self.G, awake), at)
