@@ -62,16 +62,22 @@ class Tuning:
 
     def __str__(self) -> str:
         """Say what was found, in words."""
-        at = ", ".join(f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-                       for name, value in self.best_params_.items())  # fmt: skip  # one phrase
+        at = ", ".join(f"{name}={_text(value)}" for name, value in self.best_params_.items())
         cells, folds = len(self.cv_results_["params"]), sum(key.startswith("split") for key in self.cv_results_)
         spread = self.cv_results_["std_test_score"][self.best_index_]
-        lines = [f"tuning: {cells} cells x {folds} folds in {self.seconds:.3g} s",
-                 f"  best           {at}", f"  score          {self.best_score_:.4f} +- {spread:.4f} over folds"]  # fmt: skip  # a block
+        lines = [
+            f"tuning: {cells} cells x {folds} folds in {self.seconds:.3g} s",
+            f"  best           {at}",
+            f"  score          {self.best_score_:.4f} +- {spread:.4f} over folds",
+        ]
         if self.nested_scores_ is not None:
             nested = self.nested_scores_
             lines.append(f"  nested score   {nested.mean():.4f} +- {nested.std():.4f}")
         return "\n".join(lines)
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def tune(
@@ -233,7 +239,8 @@ class _Judge:
         w = data.w[rows] if data.weighted else None
         if self.scorer is None:
             said = estimator._answers(decisions)
-            return float((accuracy_score if data.classes is not None else r2_score)(data.y[rows], said, sample_weight=w))
+            measure = r2_score if data.classes is None else accuracy_score
+            return float(measure(data.y[rows], said, sample_weight=w))
         proxy = clone(estimator)
         for name in ("n_features_in_", "classes_"):
             if hasattr(estimator, name):
