@@ -70,9 +70,7 @@ def test_paths_give_decisions_at_all_rows():
     by_sets = Paths(K, [path], tol=1e-8, max_steps=-1, clock=Clock("t"), held=None)
     at = np.arange(1, 300, 7)
     for step in (0, 1):
-        np.testing.assert_allclose(
-            by_held.decisions([0], step, at), by_sets.decisions([0], step, at), atol=1e-5
-        )
+        np.testing.assert_allclose(by_held.decisions([0], step, at), by_sets.decisions([0], step, at), atol=1e-5)
 
 
 def test_when_time_is_out_the_rest_is_missing():

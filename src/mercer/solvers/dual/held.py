@@ -217,7 +217,7 @@ class _State:
 
     def _block(self, members: np.ndarray, G: np.ndarray, at: Standing) -> Block:
         def padded(values: np.ndarray, dtype: type = np.float64) -> np.ndarray:
-            out = np.zeros(len(G), dtype)
+            out: np.ndarray = np.zeros(len(G), dtype)
             out[: len(members)] = values[members]
             return out
 
