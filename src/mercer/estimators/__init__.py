@@ -10,6 +10,7 @@ from mercer.estimators.kernel_neighbors import KernelNeighborsClassifier, Kernel
 from mercer.estimators.kernel_poisson_regressor import KernelPoissonRegressor
 from mercer.estimators.kernel_quantile_regressor import KernelQuantileRegressor
 from mercer.estimators.kernel_ridge import KernelRidge
+from mercer.estimators.kernel_ridge_classifier import KernelRidgeClassifier
 from mercer.estimators.metric_learner import MetricLearner
 from mercer.estimators.nu_svc import NuSVC
 from mercer.estimators.nu_svr import NuSVR
@@ -33,6 +34,7 @@ __all__ = [
     "KernelPoissonRegressor",
     "KernelQuantileRegressor",
     "KernelRidge",
+    "KernelRidgeClassifier",
     "MetricLearner",
     "NuSVC",
     "NuSVR",

@@ -74,7 +74,12 @@ def _fitted(estimator: Any) -> dict[str, Any]:
 
 
 def warn_if_short(
-    estimator: Any, solution: Solution, tol: float, remedy: str = "Raise deadline or alpha, or scale X."
+    estimator: Any,
+    solution: Solution,
+    tol: float,
+    remedy: str = "Raise deadline or alpha, or scale X.",
+    *,
+    stacklevel: int = 4,
 ) -> None:
     """Give the one warning a fit that missed its tolerance ends with; it says what to do."""
     if solution.status is Status.CONVERGED:
@@ -86,5 +91,5 @@ def warn_if_short(
         f"{who} did not reach tol={tol:g}: residual {stats['residual']:.1e}{gap} after {stats['fit_seconds']:.3g} s, "
         f"{solution.status.value}. {remedy} The model is the best found; see certificate_.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=stacklevel,
     )

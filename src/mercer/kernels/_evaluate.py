@@ -37,7 +37,7 @@ def evaluate(form: Form, X: Any, Y: Any = None) -> np.ndarray:
 def of_statistics(form: Fused, A: Any, B: Any) -> np.ndarray:
     """Return the values of a fused form from rows already seen through its view."""
     found = [all_pairs(s, A, B) for s in form.statistics]
-    return _profile(form.rule, found)
+    return of_profile(form.rule, found)
 
 
 def diagonal(form: Form, X: Any) -> np.ndarray:
@@ -56,10 +56,11 @@ def diagonal(form: Form, X: Any) -> np.ndarray:
 def diagonal_of_statistics(form: Fused, A: Any) -> np.ndarray:
     """Return the diagonal of a fused form from rows already seen through its view."""
     found = [_own(s, A) for s in form.statistics]
-    return _profile(form.rule, found)
+    return of_profile(form.rule, found)
 
 
-def _profile(rule: Any, found: list[np.ndarray]) -> np.ndarray:
+def of_profile(rule: Any, found: list[np.ndarray]) -> np.ndarray:
+    """Return the values of a rule from those of its statistics."""
     with np.errstate(over="ignore", under="ignore"):  # exp may run to 0 or inf, as it should
         values = profile(rule, found[0], found[-1])
     return np.array(np.broadcast_to(values, found[0].shape), dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from mercer.solvers import metric
 from mercer.solvers._solver import Solver
+from mercer.solvers.band import Band
 from mercer.solvers.box_dual import BoxDual
 from mercer.solvers.center_gradients import CenterGradients
 from mercer.solvers.center_newton import CenterNewton
@@ -38,6 +39,7 @@ from mercer.solvers.watch import Progress, Step
 __all__ = [
     "Auto",
     "Ball",
+    "Band",
     "BoxDual",
     "CenterGradients",
     "CenterNewton",

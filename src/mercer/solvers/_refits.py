@@ -91,11 +91,9 @@ class AllPoints(Refits):
     def band(self) -> Banded:
         """A band that s K s is turned into."""
         s, K = self.system.roots, fresh(self.system.gram)
-        whole = K.kernel is None and K.shape[0] != len(s)  # a matrix that was given keeps the rows that do not count
 
         def block(rows: slice, columns: slice) -> np.ndarray:
-            at = (self.system.rows[rows], self.system.rows[columns]) if whole else (rows, columns)
-            part = np.array(K.block(*at), dtype=np.float64)
+            part = np.array(K.block(rows, columns), dtype=np.float64)
             part *= s[rows, None]
             part *= s[columns]
             return part

@@ -2,7 +2,7 @@
 
 Stationarity is (K + lam W^-1) c + b 1 = y on the rows with w > 0, with 1'c = 0 if b is free. With s = sqrt(w) and
 c = s z it becomes (s K s + lam I) z = s (y - b): symmetric, and positive definite for lam > 0. A free b takes one more
-right-hand side: with z_y and z_1 the answers for s y and s, b = (s'z_y) / (s'z_1) and z = z_y - b z_1.
+right-hand side for each lam: with z_y and z_1 the answers for s y and s, b = (s'z_y) / (s'z_1) and z = z_y - b z_1.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram import Gram, gram
+from mercer.gram import Gram, from_matrix, gram
 from mercer.kernels._views import take
 from mercer.solvers._conjugate import Run
 from mercer.solvers._solver import Answer
@@ -35,8 +35,10 @@ class System:
     def gram(self) -> Gram:
         """K on those rows."""
         K = self.problem.gram
-        if len(self.rows) == K.shape[0] or K.kernel is None:
+        if len(self.rows) == K.shape[0]:
             return K
+        if K.kernel is None:
+            return from_matrix(K.block(self.rows, self.rows), K.engine)
         return gram(K.kernel, take(K.points, self.rows), engine=K.engine)
 
     @cached_property
@@ -46,23 +48,29 @@ class System:
 
     @cached_property
     def right(self) -> np.ndarray:
-        """B: s y, and s when there is an intercept, as columns."""
+        """B: s y, and s for each lam when there is an intercept, as columns."""
         B = self.roots[:, None] * self.problem.targets[self.rows]
-        return np.column_stack([B, self.roots]) if self.problem.intercept else B
+        return np.column_stack([B, *[self.roots] * len(self._lams)]) if self.problem.intercept else B
+
+    @cached_property
+    def _lams(self) -> np.ndarray:
+        return np.unique(self.problem.lam)
 
     @cached_property
     def lam(self) -> np.ndarray:
         """The shift of each column of B."""
         lam = self.problem.lam
-        return np.append(lam, lam[0]) if self.problem.intercept else lam
+        return np.append(lam, self._lams) if self.problem.intercept else lam
 
     def answer(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return c on all rows, (n, t), and b, (t,), from the solution Z."""
         offset = np.zeros(self.problem.n_targets)
         if self.problem.intercept:
-            Z, one = Z[:, :-1], Z[:, -1]
-            offset = (self.roots @ Z) / (self.roots @ one)
-            Z = Z - one[:, None] * offset
+            t = self.problem.n_targets
+            ones = Z[:, t:][:, np.searchsorted(self._lams, self.problem.lam)]
+            Z = Z[:, :t]
+            offset = (self.roots @ Z) / (self.roots @ ones)
+            Z = Z - ones * offset
         c = np.zeros((len(self.problem.y), Z.shape[1]))
         c[self.rows] = self.roots[:, None] * Z
         return c, offset

@@ -7,18 +7,21 @@ misses y_i by (y_i - f(x_i) - b) / (1 - h_i). All leverages of all penalties com
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from mercer._checks import describe, refuse
+from mercer.gram._pool import one_blas_thread
 from mercer.losses import traits
 from mercer.solvers._refits import AllPoints, Fits, OnCenters, Refits
 from mercer.solvers.problem import Problem
 
 WHO = "leave_one_out"
 BYTES = 12  # for each entry of K: half of it, and U
+SMALL = 500  # coefficients: up to here threads cost matrix products more than they save
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +111,9 @@ def leave_one_out(
     >>> from mercer.solvers import Problem, leave_one_out
     >>> X = np.linspace(0, 1, 50).reshape(-1, 1)
     >>> y = np.sin(6 * X[:, 0]) + 0.3 * np.random.default_rng(0).standard_normal(50)
-    >>> path = leave_one_out(Problem(gram(Gaussian(scale=0.5), X), y, Squared()), [1e-4, 1e-2, 1.0, 100.0])
+    >>> path = leave_one_out(Problem(gram(Gaussian(scale=0.2), X), y, Squared()), [1e-4, 1e-2, 1.0, 100.0])
     >>> path.lams[path.best], path.errors[:, 0].round(3)
-    (array([1.]), array([0.123, 0.115, 0.101, 0.324]))
+    (array([0.01]), array([0.071, 0.061, 0.066, 0.385]))
     """
     lams = _checked(problem, lams)
     refits = OnCenters(problem) if problem.centers is not None else AllPoints(problem, step)
@@ -121,7 +124,9 @@ def of_refits(problem: Problem, refits: Refits, lams: np.ndarray, share: np.ndar
     """Return the same from refits that are known already."""
     rows = np.flatnonzero(problem.weights > 0)
     share = np.ones(len(problem.y)) if share is None else share
-    w, left, found = problem.weights[rows], share[rows], refits.fits(lams)
+    with one_blas_thread() if problem.n_coefficients <= SMALL else nullcontext():
+        found = refits.fits(lams)
+    w, left = problem.weights[rows], share[rows]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         without = found.residuals / (1.0 - left + left * found.stays)[:, :, None]
         errors = np.einsum("i,lit->lt", w / w.sum(), without**2)
