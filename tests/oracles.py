@@ -257,3 +257,53 @@ def partitions(n, k):
     for _ in range(n - 1):
         found = [(*p, c) for p in found for c in range(min(max(p) + 2, k))]
     return [np.array(p) for p in found]
+
+
+# ---------------------------------------------------------------------------------------------- support vector machines
+
+
+def machines(kind, parts, **given):
+    """The least objective of many small machines and their decisions on their rows, from the primal: one cvxpy problem.
+
+    Each part is (K, y, w). The functions of part p are u'R with K = R'R, so that ||f|| = |u|: no dual in sight.
+    """
+    import cvxpy
+    from scipy import sparse
+
+    roots = []
+    for K, _, _ in parts:
+        values, vectors = np.linalg.eigh(K)
+        roots.append((vectors * np.sqrt(np.maximum(values, 0))).T)
+    R, n = sparse.block_diag(roots, format="csc"), len(parts)
+    y, w = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+    belongs = sparse.block_diag([np.ones((len(part[1]), 1)) for part in parts], format="csc")
+    u, b, more = cvxpy.Variable(R.shape[0]), cvxpy.Variable(n), cvxpy.Variable(n)
+    intercept = given.get("intercept", "free")
+    t = R.T @ u if intercept == "none" or kind == "one class" else R.T @ u + belongs @ b
+    C, nu, total = given.get("C", 1.0), given.get("nu"), np.array([part[2].sum() for part in parts])
+    size = cvxpy.power(u, 2) / 2
+    extra, limits = 0, []
+    if kind in ("hinge", "squared_hinge"):
+        loss = cvxpy.pos(1 - cvxpy.multiply(y, t))
+    elif kind in ("epsilon_insensitive", "squared_epsilon_insensitive"):
+        loss = cvxpy.pos(cvxpy.abs(y - t) - given["epsilon"])
+    elif kind == "nu classes":
+        loss, extra, C = cvxpy.pos(belongs @ more - cvxpy.multiply(y, t)), -nu * cvxpy.multiply(total, more), 1
+    elif kind == "nu values":
+        loss, extra = cvxpy.pos(cvxpy.abs(y - t) - belongs @ more), C * nu * cvxpy.multiply(total, more)
+        limits = [more >= 0]
+    elif kind == "one class":
+        loss, extra, C = cvxpy.pos(belongs @ more - t), -nu * cvxpy.multiply(total, more), 1
+    elif kind == "hard":
+        loss, C, limits = np.zeros(len(y)), 0, [cvxpy.multiply(y, t) >= 1]
+    if kind.startswith("squared"):
+        loss = cvxpy.power(loss, 2)
+    rows_of = sparse.block_diag([np.ones((1, len(root))) for root in roots], format="csc")
+    each = rows_of @ size + C * (belongs.T @ cvxpy.multiply(w, loss)) + extra
+    if intercept == "penalized":
+        each = each + cvxpy.power(b, 2) / 2
+    problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(each)), limits)
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11, max_iter=200)
+    values, ends = t.value - (belongs @ more.value if kind == "one class" else 0), np.cumsum([len(p[1]) for p in parts])
+    scale = np.maximum(more.value, 1e-300) if kind == "nu classes" else np.ones(n)
+    return each.value, [v / s for v, s in zip(np.split(values, ends[:-1]), scale, strict=True)]

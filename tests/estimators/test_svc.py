@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from mercer import SVC, Engine
 from mercer.kernels import Gaussian, Linear, SetIntersection, Spectrum
+from mercer.solvers.dual import NotSeparableError
 from mercer.testing import check_machine
 
 MODELS = [
@@ -206,6 +207,51 @@ def test_a_warm_start_ends_where_it_began():
     assert model.n_iter_.sum() < cold.n_iter_.sum()
     close(model.decision_function(X), cold.decision_function(X), 1e-4)
     model.fit(X[:100], y[:100])  # other rows: from scratch
+
+
+# ---------------------------------------------------------------- the hard margin
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+def test_a_hard_margin_is_the_geometric_one(intercept):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((60, 2)) + np.outer(np.repeat([1, -1], 30), [3.0, 2.0])
+    y = np.repeat([1, 0], 30)
+    model = SVC(C=np.inf, kernel="linear", intercept=intercept, tol=1e-9).fit(X, y)
+    w, b = model.coef_[0], model.intercept_[0]
+    distances = np.where(y == 1, 1, -1) * (X @ w + b) / np.linalg.norm(w)
+    assert distances.min() == pytest.approx(model.margin_, rel=1e-6)
+    on = np.abs(model.decision_function(X)) < 1 + 1e-5
+    assert set(model.support_) <= set(np.flatnonzero(on))
+    assert model.certificate_.relative_gap < 1e-8
+    angles = np.linspace(0, 2 * np.pi, 100_001)
+    around = np.column_stack([np.cos(angles), np.sin(angles)]) @ X.T
+    if intercept == "free":  # every direction, the plane between the classes
+        widest = (around[:, y == 1].min(axis=1) - around[:, y == 0].max(axis=1)).max() / 2
+        assert model.margin_ == pytest.approx(widest, rel=1e-4)
+    elif intercept == "none":
+        assert b == 0
+        assert model.margin_ == pytest.approx((around * np.where(y == 1, 1, -1)).min(axis=1).max(), rel=1e-4)
+
+
+def test_large_costs_tend_to_the_hard_margin():
+    X, y = load_iris(return_X_y=True)
+    hard, large = SVC(C=np.inf, gamma=2.0, tol=1e-8).fit(X[:100], y[:100]), SVC(C=1e8, gamma=2.0, tol=1e-8)
+    close(large.fit(X[:100], y[:100]).decision_function(X), hard.decision_function(X), 1e-5)
+    three = SVC(C=np.inf, gamma=50.0, loss="squared_hinge").fit(X[::2], y[::2])
+    assert three.score(X[::2], y[::2]) == 1.0
+    assert three.certificate_.gap.shape == (3,)
+
+
+def test_classes_that_meet_are_refused_with_a_proof():
+    X, y = table(2)
+    with pytest.raises(NotSeparableError, match="hard margin: C=inf needs classes that the kernel separates") as caught:
+        SVC(C=np.inf, kernel="linear").fit(X, y)
+    a, rows = caught.value.witness.weights, caught.value.witness.rows
+    np.testing.assert_allclose(a @ X[rows], 0, atol=1e-6)  # two convex combinations, one point
+    assert a[y[rows] == 1].sum() == pytest.approx(1)
+    assert a[y[rows] == 0].sum() == pytest.approx(-1)
+    assert pickle.loads(pickle.dumps(caught.value)).witness.distance == caught.value.witness.distance
 
 
 # ---------------------------------------------------------------- refusals, and fits that fall short

@@ -10,7 +10,7 @@ from mercer.estimators._classes import SupportClassifier
 from mercer.estimators._door import one_of
 from mercer.gram import Gram
 from mercer.losses import Hinge, SquaredHinge
-from mercer.solvers.dual import Form, of_loss
+from mercer.solvers.dual import Form, hard_margin, of_loss
 
 _LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 INTERCEPTS = {name: name for name in ("free", "penalized", "none")}
@@ -27,7 +27,8 @@ class SVC(SupportClassifier):
     Parameters
     ----------
     C : float
-        The cost of errors, > 0.
+        The cost of errors, > 0. inf is the hard margin: where the kernel does not separate the classes, the error says
+        so, and its ``witness`` proves it (`mercer.solvers.dual.Meeting`).
     kernel : Kernel, str, callable or "precomputed"
         A kernel; its scikit-learn name: "rbf", "linear", "poly", "laplacian", "chi2", "cosine"; or a function of two
         blocks of rows. "sigmoid" is refused: it is not a kernel.
@@ -169,4 +170,6 @@ class SVC(SupportClassifier):
 
     def _form(self, K: Gram, rows: np.ndarray, sign: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> Form:
         loss, intercept = one_of(self, "loss", _LOSSES), one_of(self, "intercept", INTERCEPTS)
-        return of_loss(K, rows, sign, loss, self._positive_cost() * weight * factor, intercept)
+        if np.isinf(C := self._positive_cost(or_infinite=True)):
+            return hard_margin(K, rows, sign, intercept)
+        return of_loss(K, rows, sign, loss, C * weight * factor, intercept)

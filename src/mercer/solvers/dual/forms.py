@@ -33,12 +33,15 @@ class Form:
     open_group : int
         A group whose variables must all be at their bounds, which leaves its multiplier open to one side, or -1. Such a
         machine takes the multiplier that makes its margin 1, if it is open to that.
+    hard : bool
+        Whether it is a hard margin: no error is allowed, and there may be no solution.
     """
 
     box: BoxQuadratic
     points: np.ndarray
     scaled: bool = False
     open_group: int = -1
+    hard: bool = False
 
     def folded(self, c: np.ndarray) -> np.ndarray:
         """Return the coefficients of f at the machine's rows."""
@@ -102,6 +105,22 @@ def of_loss(
     shift = 1.0 if intercept == "penalized" else 0.0
     group = np.zeros(len(rows), dtype=np.int64)
     return Form(BoxQuadratic(gram, rows, p, low, high, totals, group, ridge, shift), points)
+
+
+def hard_margin(gram: Gram, rows: np.ndarray, y: np.ndarray, intercept: Intercept = "free") -> Form:
+    """Return: minimise ||f||^2 / 2, with "penalized" + b^2 / 2, such that y_i (f(x_i) + b) >= 1 for all rows."""
+    zero, high = np.zeros(len(rows)), np.full(len(rows), np.inf)
+    low, high = np.where(y > 0, zero, -high), np.where(y > 0, high, zero)
+    if intercept != "free":
+        box = BoxQuadratic(
+            gram, rows, -y, low, high, np.zeros(0), np.zeros(len(rows), dtype=np.int64), zero,
+            1.0 if intercept == "penalized" else 0.0,
+        )  # fmt: skip  # in the order of the record
+        return Form(box, rows, hard=True)
+    box = BoxQuadratic(
+        gram, rows, zero, low, high, np.array([1.0, -1.0]), (y < 0).astype(np.int64), zero
+    )  # fmt: skip  # in the order of the record
+    return Form(box, rows, scaled=True, hard=True)
 
 
 def nu_classes(

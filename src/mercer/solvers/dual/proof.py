@@ -72,14 +72,65 @@ def certify_machines(found: Sequence[Found], K: Gram) -> Certificate:
     """
     double, roots = fresh(K), np.sqrt(np.maximum(K.diag(), 0.0))
     values = _values(found, double, roots)
-    proofs = [prove(each, *known, roots) for each, known in zip(found, values, strict=True)]
-    bounds = [_bounds(each, proof) for each, proof in zip(found, proofs, strict=True)]
-    primal = np.array([p.gap - p.objective for p in proofs])
-    gap = np.array([p.gap for p in proofs])
-    return Certificate(
-        primal, primal - gap, gap, np.array([p.violation for p in proofs]), np.array([p.worst for p in proofs]),
-        np.array([b[0] for b in bounds]), SCOPE, K.kernel, np.array([b[1] for b in bounds]),
-    )  # fmt: skip  # in the order of the record
+    lines = [
+        (prove_hard if each.form.hard else _shown)(each, *known, roots)
+        for each, known in zip(found, values, strict=True)
+    ]
+    primal, gap, violation, worst, radius, offset = (np.array(column) for column in zip(*lines, strict=True))
+    return Certificate(primal, primal - gap, gap, violation, worst, radius, SCOPE, K.kernel, offset)
+
+
+Line = tuple[float, float, float, int, float, float]
+"""Of one machine: objective, gap, violation, worst row, and r, o with |decision - exact decision| <= r sqrt(k) + o."""
+
+
+def _shown(found: Found, values: np.ndarray, slack: np.ndarray, roots: np.ndarray) -> Line:
+    proof = prove(found, values, slack, roots)
+    radius, offset = _bounds(found, proof)
+    return proof.gap - proof.objective, proof.gap, proof.violation, proof.worst, radius, offset
+
+
+def prove_hard(found: Found, values: np.ndarray, slack: np.ndarray, roots: np.ndarray) -> Line:
+    """Return what holds of a hard margin: f over its least margin is feasible, and c, up to a factor, for the dual.
+
+    So the least ||f||^2 / 2 lies between (sum |c|)^2 / (2 ||f||^2) and ||f||^2 / (2 margin^2). The feasible f is off by
+    at most sqrt(2 gap), and the exact b lies between the ends that all f so near to it leave.
+    """
+    form, c = found.form, found.c
+    margin = form.margin(found.levels)
+    if margin <= 0:
+        return np.inf, np.inf, np.inf, int(form.points[0]), np.inf, np.inf
+    y = np.where(form.box.upper > 0, 1.0, -1.0)
+    c, t, slack, roots = c / margin, values / margin, slack / margin, roots[form.points]
+    b = form.offset(found.c, found.levels) / margin
+    shift = form.box.shift
+    slack = slack + 4 * EPS * (np.abs(t) + abs(b))
+    signed = y * (t + b)
+    least = float((signed - slack).min())
+    square = float(c @ values) / margin + shift * b * b
+    above = square + float(np.abs(c) @ slack)
+    objective = 0.5 * above / least**2 if least > 0 else np.inf
+    off = abs(float(c.sum())) if len(form.box.totals) else 0.0  # of a sum that is 0 up to rounding
+    dual = max(float(np.abs(c).sum()) - off * (1 + abs(b)), 0.0) ** 2 / (2 * above)
+    gap = max(objective - dual, 0.0) + EPS * len(c) * objective
+    shown = np.maximum(1.0 - signed, np.where(c != 0, signed - 1.0, 0.0))
+    if not np.isfinite(objective):
+        return np.inf, np.inf, float(shown.max()), int(form.points[int(signed.argmin())]), np.inf, np.inf
+    radius = float(np.sqrt(2 * gap)) + float(np.sqrt(above)) * abs(1 - 1 / least)
+    worst = int(form.points[int(np.where(c != 0, np.abs(signed - 1.0), 1.0 - signed).argmax())])
+    return objective, gap, max(float(shown.max()), 0.0), worst, radius, _offset_of(form, y, t, b, radius, roots, slack)
+
+
+def _offset_of(
+    form: Form, y: np.ndarray, t: np.ndarray, b: float, radius: float, roots: np.ndarray, slack: np.ndarray
+) -> float:
+    """Return a bound on the error of b: where it may lie when no value of f is off by more than its reach."""
+    if not len(form.box.totals):
+        return radius if form.box.shift else 0.0
+    reach = radius * roots + slack
+    low = float((1 - t - reach)[y > 0].max())
+    high = float((-1 - t + reach)[y < 0].min())
+    return max(b - low, high - b, 0.0)
 
 
 def _values(found: Sequence[Found], K: Gram, roots: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

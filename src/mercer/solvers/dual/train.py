@@ -13,6 +13,7 @@ from mercer.solvers.dual.boxes import solve_boxes
 from mercer.solvers.dual.forms import Form
 from mercer.solvers.dual.proof import Found, certify_machines
 from mercer.solvers.dual.quadratic import BoxAnswer
+from mercer.solvers.dual.separation import separate
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
@@ -175,6 +176,9 @@ def _solved(
     forms: Sequence[Form], tol: float, max_steps: int, cache: int | None, clock: Clock,
     starts: Sequence[np.ndarray | None],
 ) -> list[Trained]:  # fmt: skip  # as above
+    if forms[0].hard:
+        answers = [separate(f, tol, max_steps, cache, clock, s) for f, s in zip(forms, starts, strict=True)]
+        return [_read(form, answer) for form, answer in zip(forms, answers, strict=True)]
     answers = solve_boxes(
         [form.box for form in forms], tol=tol, max_steps=max_steps, cache=cache, clock=clock, starts=starts
     )  # fmt: skip  # one call
