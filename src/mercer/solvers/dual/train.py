@@ -178,7 +178,7 @@ def _solved(
 ) -> list[Trained]:  # fmt: skip  # as above
     if forms[0].hard:
         answers = [separate(f, tol, max_steps, cache, clock, s) for f, s in zip(forms, starts, strict=True)]
-        return [_read(form, answer) for form, answer in zip(forms, answers, strict=True)]
+        return [read(form, answer) for form, answer in zip(forms, answers, strict=True)]
     answers = solve_boxes(
         [form.box for form in forms], tol=tol, max_steps=max_steps, cache=cache, clock=clock, starts=starts
     )  # fmt: skip  # one call
