@@ -117,6 +117,17 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
         self.n_iter_ = np.array([machine.steps for machine in machines], dtype=np.int32)
         self.dual_coef_ = _of_pairs(A, self._n_support, sides) if sides[0][1] > 0 else A.T.copy()
 
+    def _restore_classes(
+        self, vectors: Any, A: np.ndarray, offsets: np.ndarray, n_features: int, classes: np.ndarray, counts: np.ndarray
+    ) -> None:
+        """Set the fitted attributes from what a file holds: rows class by class, machines in the order of `_sides`."""
+        self.classes_, self._n_support = classes, np.asarray(counts, dtype=np.int32)
+        self._restore(vectors, A, offsets, n_features)
+        self.class_weight_, self.curves_ = np.ones(len(classes)), ()
+        self.n_iter_ = np.zeros(len(offsets), dtype=np.int32)
+        sides = self._sides()
+        self.dual_coef_ = _of_pairs(A, self._n_support, sides) if sides[0][1] > 0 else A.T.copy()
+
     # ------------------------------------------------------------ decisions
 
     @property

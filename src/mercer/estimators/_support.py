@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._checks import describe, is_number, positive, refuse
-from mercer.estimators._door import deadline_of, engine_of, is_precomputed, points, tol_of
+from mercer.estimators._door import deadline_of, engine_of, is_precomputed, kernel_of, points, tol_of
 from mercer.estimators._machine import Machine
 from mercer.functions import RKHSFunction
 from mercer.gram import Gram, gram
@@ -114,11 +114,26 @@ class SupportMachine(Machine):
         self._unproved = machines
         return self._coefficients
 
+    def _restore(self, vectors: Any, A: np.ndarray, offsets: np.ndarray, n_features: int) -> None:
+        """Set what all machines show from what a file holds: support vectors, coefficients (s, t), offsets."""
+        self.n_features_in_ = n_features
+        self._kernel = None if is_precomputed(self) else kernel_of(self).resolve(vectors)
+        self.support_vectors_ = np.empty((0, 0)) if self._kernel is None else vectors
+        self.support_ = np.asarray(vectors if self._kernel is None else np.arange(len(A)), dtype=np.int32)
+        self._coefficients, self._offsets = A, offsets
+        self._margins = np.ones(len(offsets))
+        self._norms = np.sqrt([max(f.inner(f), 0.0) if f is not None else np.nan for f in self.functions_])
+        self.intercept_ = offsets.copy()
+        self.shape_fit_ = (len(A), n_features)
+        self.fit_status_ = 0
+
     @property
     def certificate_(self) -> Certificate:
         """What is proved, an entry for each machine; computed from the training data when first asked for."""
         check_is_fitted(self)
         if "_certificate" not in self.__dict__:
+            if "_unproved" not in self.__dict__:
+                raise AttributeError("certificate_ needs the training data, which a model that was read does not have.")
             self._certificate = prove_all(self._unproved)
             del self._unproved
         return self._certificate

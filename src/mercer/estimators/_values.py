@@ -45,6 +45,11 @@ class SingleMachine(SupportMachine):
         rows = np.flatnonzero(w)
         return [self._form(K, rows, values[rows], w[rows])]
 
+    def _restore_one(self, vectors: Any, A: np.ndarray, offsets: np.ndarray, n_features: int) -> None:
+        """Set the fitted attributes from what a file holds."""
+        self._restore(vectors, A, offsets, n_features)
+        self._n_support, self.dual_coef_, self.n_iter_ = np.array([len(A)], dtype=np.int32), A.T.copy(), 0
+
     def _collect(self, X: Any, K: Gram, machine: Trained) -> None:
         """Set the attributes, in scikit-learn's order and sign."""
         A = self._keep(X, K, [machine], machine.points)
