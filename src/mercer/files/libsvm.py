@@ -53,7 +53,7 @@ def write_libsvm(machine: SupportMachine, file: str | os.PathLike[str] | TextIO)
     -2 1:2
     """
     lines = "".join(f"{line}\n" for line in formatted(_text_of(machine)))
-    if hasattr(file, "write"):
+    if not isinstance(file, (str, os.PathLike)):
         file.write(lines)
         return
     path = Path(file)
@@ -87,7 +87,7 @@ def read_libsvm(file: str | os.PathLike[str] | TextIO, *, n_features: int | None
     >>> read_libsvm(io.StringIO("\n".join(lines))).predict([[1.0], [2.0]])
     array([ 5., 11.])
     """
-    if hasattr(file, "read"):
+    if not isinstance(file, (str, os.PathLike)):
         return _machine_of(parsed(file, n_features), n_features)
     with Path(file).open(encoding="utf-8", errors="replace") as lines:
         return _machine_of(parsed(lines, n_features), n_features)
@@ -198,5 +198,3 @@ def _parameters(text: LibsvmText) -> dict[str, Any]:
     names = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "precomputed": "precomputed"}
     given = {name: getattr(text, name) for name in ("degree", "gamma", "coef0") if getattr(text, name) is not None}
     return {"kernel": names[text.kernel_type]} | given
-
-
