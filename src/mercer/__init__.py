@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         KernelNearestMean,
         KernelNeighborsClassifier,
         KernelNeighborsRegressor,
+        KernelPCA,
         KernelPoissonRegressor,
         KernelQuantileRegressor,
         KernelRidge,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         NuSVR,
         OneClassSVM,
         ParzenClassifier,
+        kernelize,
         tune,
     )
 
@@ -47,6 +49,7 @@ __all__ = [
     "KernelNearestMean",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
+    "KernelPCA",
     "KernelPoissonRegressor",
     "KernelQuantileRegressor",
     "KernelRidge",
@@ -63,6 +66,7 @@ __all__ = [
     "feature_map",
     "functions",
     "gram",
+    "kernelize",
     "kernels",
     "losses",
     "section",

@@ -7,10 +7,12 @@ from mercer.estimators.kernel_logistic_regression import KernelLogisticRegressio
 from mercer.estimators.kernel_machine import KernelMachine
 from mercer.estimators.kernel_nearest_mean import KernelNearestMean
 from mercer.estimators.kernel_neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
+from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_poisson_regressor import KernelPoissonRegressor
 from mercer.estimators.kernel_quantile_regressor import KernelQuantileRegressor
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.kernel_ridge_classifier import KernelRidgeClassifier
+from mercer.estimators.kernelized import Kernelized, kernelize
 from mercer.estimators.metric_learner import MetricLearner
 from mercer.estimators.nu_svc import NuSVC
 from mercer.estimators.nu_svr import NuSVR
@@ -31,15 +33,18 @@ __all__ = [
     "KernelNearestMean",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
+    "KernelPCA",
     "KernelPoissonRegressor",
     "KernelQuantileRegressor",
     "KernelRidge",
     "KernelRidgeClassifier",
+    "Kernelized",
     "MetricLearner",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
     "ParzenClassifier",
     "Tuning",
+    "kernelize",
     "tune",
 ]

@@ -30,6 +30,7 @@ from mercer.solvers.leave_one_out import LeaveOneOut, leave_one_out, one_count
 from mercer.solvers.newton import Newton
 from mercer.solvers.norm_search import NormSearch
 from mercer.solvers.penalties import Ball, Exponential, HalfSquare, Increasing, Norm, Penalty, Power
+from mercer.solvers.principal import Components, principal
 from mercer.solvers.problem import Problem
 from mercer.solvers.proximal import Proximal
 from mercer.solvers.solution import Solution, Status
@@ -49,6 +50,7 @@ __all__ = [
     "ClusterCounts",
     "Clustering",
     "Clusters",
+    "Components",
     "ConjugateGradients",
     "Eigen",
     "Exponential",
@@ -81,5 +83,6 @@ __all__ = [
     "leave_one_out",
     "metric",
     "one_count",
+    "principal",
     "solve",
 ]
