@@ -6,7 +6,7 @@ from scipy import sparse
 
 from mercer import Engine, gram
 from mercer.gram import _make, smallest
-from mercer.gram._distances import distances, distances_sparse, fill_sparse
+from mercer.gram._distances import distances, distances_sparse, fill_distances_sparse, fill_sparse
 from mercer.gram._packed import WIDTH, padded
 from mercer.gram._passes import Kept, Lone, Mirrored, Product, Side, Transposed, Two, Values, fill, sweep
 from mercer.gram._ranks import keep_smallest
@@ -130,16 +130,20 @@ def test_sparse_rows(dtype, rng):
     dense[2], dense[4], dense[5] = 0, dense[1], dense[1]
     dense[5, 0] += dtype(1e-3)
     X = sparse.csr_matrix(dense)
-    S = np.empty(3 * 7, dtype)
-    fill_sparse(X.indptr, X.indices, X.data, 4, 3, np.ascontiguousarray(dense.T).ravel(), 7, S)
+    S, panel = np.empty(3 * 7, dtype), np.ascontiguousarray(dense.T).ravel()
+    fill_sparse(X.indptr, X.indices, X.data, 4, 3, panel, 7, S, 7)
     assert_entries(S.reshape(3, 7), oracles.dot(dense[4:], dense), dtype)
     squares = (dense * dense).sum(axis=1)
     own = (X.indptr, X.indices, X.data)
-    distances_sparse(S, 7, 3, squares, squares, *own, *own, 4, 0, dtype(0.01))
+    distances_sparse(S, 7, 7, 3, squares, squares, *own, *own, 4, 0, dtype(0.01))
     expected = oracles.squared_distance(dense[4:], dense)
     assert_entries(S.reshape(3, 7), expected, dtype)
     assert S.reshape(3, 7)[0, 1] == 0
     np.testing.assert_allclose(S.reshape(3, 7)[1, 1], expected[1, 1], rtol=1e-6)
+    both = np.full(3 * 8, 9, dtype)
+    fill_distances_sparse(panel, both, 8, 7, 3, squares, squares, *own, *own, 4, 0, dtype(0.01))
+    np.testing.assert_array_equal(both.reshape(3, 8)[:, :7], S.reshape(3, 7))
+    assert (both.reshape(3, 8)[:, 7] == 9).all()
 
 
 def test_keep_smallest(rng):

@@ -39,11 +39,14 @@ def distances(
 
 
 @compiled
-def fill_sparse(ptr: Any, ind: Any, val: Any, i0: Any, h: Any, P: Any, w: Any, S: Any) -> None:
-    """S[r, c] = x_{i0 + r}' y_c for CSR rows x and a dense panel P[k, c]; four non-zeros at a time."""
+def fill_sparse(ptr: Any, ind: Any, val: Any, i0: Any, h: Any, P: Any, w: Any, S: Any, stride: Any) -> None:
+    """S[r, c] = x_{i0 + r}' y_c for CSR rows x and a dense panel P[k, c], four non-zeros at a time.
+
+    Rows of S lie ``stride`` apart.
+    """
     zero = S.dtype.type(0)
     for r in range(h):
-        s = S[r * w : (r + 1) * w]
+        s = S[r * stride : r * stride + w]
         for c in range(w):
             s[c] = zero
         p, e = ptr[i0 + r], ptr[i0 + r + 1]
@@ -66,29 +69,24 @@ def fill_sparse(ptr: Any, ind: Any, val: Any, i0: Any, h: Any, P: Any, w: Any, S
 
 @compiled
 def distances_sparse(
-    S: Any,
-    w: Any,
-    h: Any,
-    nx: Any,
-    ny: Any,
-    xp: Any,
-    xi: Any,
-    xv: Any,
-    yp: Any,
-    yi: Any,
-    yv: Any,
-    i0: Any,
-    j0: Any,
-    near: Any,
-) -> None:
-    """As `distances`, for CSR rows with sorted indices."""
+    S: Any, stride: Any, w: Any, h: Any, nx: Any, ny: Any, xp: Any, xi: Any, xv: Any, yp: Any, yi: Any, yv: Any,
+    i0: Any, j0: Any, near: Any,
+) -> None:  # fmt: skip  # the tile, both sides, where
+    """As `distances`, for CSR rows with sorted indices; rows of S lie ``stride`` apart."""
     zero, two = S.dtype.type(0), S.dtype.type(2)
     for r in range(h):
-        a = nx[i0 + r]
+        s = S[r * stride : r * stride + w]
+        a, b = nx[i0 + r], ny[j0 : j0 + w]
+        cancelled = 0
         for c in range(w):
-            both = a + ny[j0 + c]
-            t = both - two * S[r * w + c]
-            if t < near * both:
+            both = a + b[c]
+            t = both - two * s[c]
+            cancelled += 1 if t < near * both else 0
+            s[c] = t
+        if not cancelled:
+            continue
+        for c in range(w):
+            if s[c] < near * (a + b[c]):
                 t = zero
                 p, q, pe, qe = xp[i0 + r], yp[j0 + c], xp[i0 + r + 1], yp[j0 + c + 1]
                 while p < pe or q < qe:
@@ -103,4 +101,16 @@ def distances_sparse(
                         p += 1
                         q += 1
                     t += d * d
-            S[r * w + c] = t
+                s[c] = t
+
+
+@compiled
+def fill_distances_sparse(
+    P: Any, S: Any, stride: Any, w: Any, h: Any, nx: Any, ny: Any, xp: Any, xi: Any, xv: Any, yp: Any, yi: Any,
+    yv: Any, i0: Any, j0: Any, near: Any,
+) -> None:  # fmt: skip  # the panel, the tile, both sides, where
+    """Fill S with squared distances, a row at a time, each while in cache."""
+    for r in range(h):
+        row = S[r * stride : r * stride + w]
+        fill_sparse(xp, xi, xv, i0 + r, 1, P, w, row, w)
+        distances_sparse(row, w, w, 1, nx, ny, xp, xi, xv, yp, yi, yv, i0 + r, j0, near)

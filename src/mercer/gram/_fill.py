@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram._distances import distances, distances_sparse, fill_sparse
-from mercer.gram._fused import NEAR, STEP, Pairs
+from mercer.gram._distances import distances, distances_sparse, fill_distances_sparse, fill_sparse
+from mercer.gram._fused import NEAR, SPARSE_WIDTH, STEP, Pairs
 from mercer.gram._packed import WIDTH, DensePoints, SparsePoints
 from mercer.gram._passes import Lone, Side, Values, sweep
 from mercer.gram._sources import Buffers
@@ -58,35 +58,40 @@ def _sparse_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray
     X: Any = pairs.left.rows
     Y: Any = pairs.right.rows
     h, w, d = i1 - i0, j1 - j0, X.shape[1]
-    if d * WIDTH * S.itemsize > PANEL_BYTES:
+    squared, near = isinstance(pairs.statistic, Squares), S.dtype.type(NEAR)
+    if d * SPARSE_WIDTH * S.itemsize > PANEL_BYTES:
         S[: h * w].reshape(h, w)[...] = (X[i0:i1] @ Y[j0:j1].T).toarray()
-    else:
-        tile = S[: h * w].reshape(h, w)
-        for j in range(0, w, WIDTH):
-            wide = min(WIDTH, w - j)
-            panel = _dense_panel(Y, j0 + j, j0 + j + wide, buffers, S.dtype)
-            piece = buffers.get("sparse", h * wide, S.dtype)
-            fill_sparse(X.indptr, X.indices, X.data, i0, h, panel, wide, piece)
-            tile[:, j : j + wide] = piece[: h * wide].reshape(h, wide)
-    if isinstance(pairs.statistic, Squares):
-        _sparse_distances(pairs, i0, j0, h, w, S)
+        if squared:
+            distances_sparse(S, w, w, h, *_sides(pairs), i0, j0, near)
+        return
+    for j in range(0, w, SPARSE_WIDTH):
+        wide = min(SPARSE_WIDTH, w - j)
+        panel = _dense_panel(Y, j0 + j, j0 + j + wide, buffers, S.dtype)
+        if squared:
+            fill_distances_sparse(panel, S[j:], w, wide, h, *_sides(pairs), i0, j0 + j, near)
+        else:
+            fill_sparse(X.indptr, X.indices, X.data, i0, h, panel, wide, S[j:], w)
 
 
 def _dense_panel(Y: Any, j0: int, j1: int, buffers: Buffers, dtype: Any) -> np.ndarray:
-    """Return rows j0..j1 of a CSR matrix as a dense flat panel, coordinate after coordinate."""
+    """Return rows j0..j1 of a CSR matrix as a dense flat panel, coordinate after coordinate; the last one is kept."""
+    if buffers.panel is not None:
+        kept, a, b, panel = buffers.panel
+        if kept is Y and (a, b) == (j0, j1) and panel.dtype == dtype:
+            return np.asarray(panel)
     d, w = Y.shape[1], j1 - j0
     panel = buffers.tile("panel", d, w, dtype)
     panel[...] = 0
     a, b = Y.indptr[j0], Y.indptr[j1]
     columns = np.repeat(np.arange(w), np.diff(Y.indptr[j0 : j1 + 1]))
     panel[Y.indices[a:b], columns] = Y.data[a:b]
+    buffers.panel = (Y, j0, j1, panel.reshape(-1))
     return panel.reshape(-1)
 
 
-def _sparse_distances(pairs: Pairs, i0: int, j0: int, h: int, w: int, S: np.ndarray) -> None:
+def _sides(pairs: Pairs) -> tuple[np.ndarray, ...]:
+    """Return the squares of both sides, and their CSR arrays."""
     X: Any = pairs.left.rows
     Y: Any = pairs.right.rows
-    distances_sparse(
-        S, w, h, pairs.left.squares, pairs.right.squares, X.indptr, X.indices, X.data,
-        Y.indptr, Y.indices, Y.data, i0, j0, S.dtype.type(NEAR),
-    )  # fmt: skip  # the tile, then both sides
+    squares = pairs.left.squares, pairs.right.squares
+    return (*squares, X.indptr, X.indices, X.data, Y.indptr, Y.indices, Y.data)

@@ -13,6 +13,7 @@ from mercer.gram._sources import Buffers, Held, Source
 from mercer.kernels._statistics import Dot, Squares, Statistic
 
 DIRECT_UP_TO = 32  # coordinates: above, a matrix product with repaired cancellation is faster than differences
+SPARSE_WIDTH = 128  # columns of a panel of CSR rows made dense: narrow ones stay in the first-level cache
 STEP = 128  # rows of a tile in the compiled loop: it stays in the second-level cache
 CHEAP_UP_TO = 16  # coordinates: a value of so few is computed about as fast as it is read
 NEAR = 0.01  # squared distances below this share of |x|^2 + |z|^2 are recomputed from the rows
@@ -128,7 +129,11 @@ class FusedSource(Source):
         sink: Any = Transposed(v, out, part, i0, j0)
         if held is not None:
             sink = Kept(v, out, part, i0, j0, held.numbers, held.places)
-        self._each_tile(sink, i0, i1, j0, j1, False, buffers)
+        if isinstance(self.pairs[0].left, DensePoints):
+            self._each_tile(sink, i0, i1, j0, j1, False, buffers)
+        else:
+            for j in range(j0, j1, SPARSE_WIDTH):  # all rows while a panel is at hand
+                self._filled_tiles(sink, i0, i1, j, min(j + SPARSE_WIDTH, j1), False, buffers)
 
     def _each_tile(self, sink: Any, i0: int, i1: int, j0: int, j1: int, upper: bool, buffers: Buffers) -> None:
         """Give every tile of the block (the upper ones only, if asked) to a sink."""

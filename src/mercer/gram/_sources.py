@@ -20,6 +20,7 @@ class Buffers:
     """The scratch arrays of one thread, kept by name, made when first asked for, grown when too small."""
 
     held: dict[Any, np.ndarray] = field(default_factory=dict)
+    panel: Any = None  # CSR rows made dense last, and which
 
     def get(self, name: Any, size: int, dtype: Any) -> np.ndarray:
         """Return a flat array of at least ``size`` numbers."""
