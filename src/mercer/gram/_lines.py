@@ -26,6 +26,7 @@ from mercer.gram._shelf import Shelf
 from mercer.gram._sources import Buffers, Held, Source
 
 COLUMNS = 1024  # to a task: whole panels and whole tiles
+CHEAP = 32  # coordinates: up to here a row is computed anew as fast as memory is written
 DEAR = 100  # coordinates: from here on a row is dearer to compute than to keep
 
 
@@ -66,9 +67,17 @@ class Lines:
     @property
     def dear(self) -> bool:
         """Whether a row costs more to compute than to keep and read again."""
+        return self._longer_than(DEAR)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether reading a row of the shelf once pays for writing it there."""
+        return self._longer_than(CHEAP)
+
+    def _longer_than(self, depth: int) -> bool:
         if self.stored:
             return False
-        return not isinstance(self.source, FusedSource) or max(_depth(p.left) for p in self.source.pairs) >= DEAR
+        return not isinstance(self.source, FusedSource) or max(_depth(p.left) for p in self.source.pairs) >= depth
 
     def block(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray, threads: int) -> None:
         """Write the values at some rows and columns to ``out``."""

@@ -6,7 +6,7 @@ import pytest
 from mercer import Engine
 from mercer.gram import _make, from_matrix, gram
 from mercer.kernels import Gaussian, Linear
-from mercer.solvers.dual import _members, solve_box, solve_boxes
+from mercer.solvers.dual import _members, _whole, solve_box, solve_boxes
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 from tests import oracles
@@ -27,7 +27,7 @@ from tests.solvers.dual.problems import (
 @pytest.fixture
 def tight(monkeypatch):
     """Working sets far smaller than the problems."""
-    monkeypatch.setattr(_members, "SMALL", 0)
+    monkeypatch.setattr(_whole, "SMALL", 0)
     monkeypatch.setattr(_members, "LEAST_SET", 64)
     monkeypatch.setattr(_members, "MOST_SET", 128)
 
@@ -182,6 +182,25 @@ def test_steps_a_deadline_and_a_watcher_end_it_with_the_best_so_far(rng):
     assert_feasible(problem, watched.c)
 
 
+def test_ctrl_c_leaves_small_problems_where_they_are(rng):
+    X, y, _ = data(rng, 300)
+    K, calls = gaussian(X, precision="double"), []
+
+    def interrupt(step):
+        calls.append(step)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    problems = [c_svc(K, y, 100.0), c_svc(K, y, 10.0), c_svc(K, y, 1.0)]
+    found = solve_boxes(problems, tol=1e-9, clock=Clock("test", watch=interrupt))
+    assert found[0].status in (Status.CONVERGED, Status.INTERRUPTED)
+    assert found[-1].status is Status.INTERRUPTED
+    for problem, answer in zip(problems, found, strict=True):
+        assert_feasible(problem, answer.c)
+        np.testing.assert_allclose(answer.gradient, dense(problem) @ answer.c + problem.linear, atol=1e-9)
+
+
+@pytest.mark.usefixtures("tight")
 def test_ctrl_c_keeps_the_best_so_far(rng):
     X, y, _ = data(rng, 300)
     problem = c_svc(gaussian(X, precision="double"), y, 100.0)

@@ -114,8 +114,8 @@ class Front:
         if len(np.unique(lines)) < len(lines):  # both variables of a row of a regression
             lines, at = np.unique(lines, return_inverse=True)
             v = np.bincount(at, change)
-        elif self.shared:
-            pass  # rows went to the shelf for all problems at once
+        elif self.shared or not self.lines.keeps:
+            pass  # shared ones went to the shelf for all problems at once
         elif self.lines.dear:
             keep = np.ones(len(lines), bool)
         else:

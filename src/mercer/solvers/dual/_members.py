@@ -11,8 +11,9 @@ from mercer.gram._shelf import PADDING
 from mercer.solvers.dual._descend import whole_lanes
 from mercer.solvers.dual._survey import Standing, violations
 
-LEAST_SET, MOST_SET = 4096, 12288  # members: room at first, and at most
-SMALL = 1024  # variables: up to here all are members from the start
+LEAST_SET, MOST_SET = 2560, 12288  # members: room at first, and at most
+FEWEST_NEW, MOST_NEW, SHARE_NEW = 512, 1280, 0.25  # who comes in a round: a share of those that violate
+FEWEST_DEAR = 160  # the same where rows are dear
 
 
 class Members:
@@ -40,7 +41,7 @@ class Members:
         self.since = np.zeros(self.room, np.int64)  # the round in which a member came in
         self.was_safe = np.zeros(self.room, bool)
         self.rise, self.fall = np.empty(size), np.empty(size)
-        self.batch = min(160 if lines.dear else 512, self.room // 4)
+        self.batch = min(FEWEST_DEAR if lines.dear else FEWEST_NEW, self.room // 4)
 
     @property
     def who(self) -> np.ndarray:
@@ -65,10 +66,8 @@ class Members:
             return
         if number:
             gone = self._done(state)
-            half = int(min(max(self.batch, 0.25 * (n_rise + n_fall)), 2048)) // 2
+            half = int(min(max(self.batch, SHARE_NEW * (n_rise + n_fall)), MOST_NEW)) // 2
             new = self._strongest(half)
-        elif len(self.place) <= SMALL:
-            gone, new = np.zeros(0, np.int64), np.arange(len(self.place))
         else:
             gone, new = np.zeros(0, np.int64), self._drawn(self.batch)
         gone, new = self._fitting(state, gone, new)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +15,13 @@ from mercer.gram._pool import one_blas_thread, run
 from mercer.solvers.dual._exact import Exact
 from mercer.solvers.dual._front import Front, Moved
 from mercer.solvers.dual._plan import Plan, plan
+from mercer.solvers.dual._whole import solve_each, solve_whole, values_at_hand
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
 MOST_STEPS = 10**7
+WORTH_THREADS = 5000  # variables of all problems: for fewer a thread costs more to start than it saves
 
 
 def solve_box(
@@ -76,7 +79,13 @@ def solve_boxes(
         refuse("solve_boxes", "all problems must share one Gram", "several", "Call it once for each Gram.")
     clock = Clock("solve_boxes") if clock is None else clock
     most = max(MOST_STEPS, 100 * max(p.size for p in problems)) if max_steps < 0 else int(max_steps)
-    fronts = _fronts(problems, plan(problems), tol, [None] * len(problems) if starts is None else list(starts), cache)
+    begin: list[np.ndarray | None] = [None] * len(problems) if starts is None else list(starts)
+    values = values_at_hand(problems)
+    if values is not None:
+        return solve_each(
+            problems, lambda k: solve_whole(problems[k], values, begin[k], tol, most, clock), partial(_all, problems)
+        )
+    fronts = _fronts(problems, plan(problems), tol, begin, cache)
     status = Status.CONVERGED
     try:
         status = _run(fronts, most, clock)
@@ -165,8 +174,18 @@ def _share(fronts: list[Front], found: dict[Front, Moved], threads: int, absorb:
 
 def _each(fronts: list[Front], work: Callable[[Front], None], threads: int) -> None:
     """Do some work for every problem, several at a time."""
+    _parallel(fronts, work, threads if sum(front.problem.size for front in fronts) > WORTH_THREADS else 1)
 
-    def task(front: Front, _: None) -> None:
-        work(front)
 
-    run(fronts, task, threads, lambda: None)
+def _all(problems: Sequence[BoxQuadratic], numbers: Sequence[int], work: Callable[[int], None]) -> None:
+    """Do some work for the number of every problem, several at a time."""
+    threads = problems[0].gram.engine.n_threads
+    _parallel(numbers, work, threads if sum(p.size for p in problems) > WORTH_THREADS else 1)
+
+
+def _parallel(items: Sequence[Any], work: Callable[[Any], None], threads: int) -> None:
+    if threads == 1:
+        for item in items:
+            work(item)
+    else:
+        run(items, lambda item, _: work(item), threads, lambda: None)
