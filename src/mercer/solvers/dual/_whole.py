@@ -83,7 +83,8 @@ class _Whole:
 
         self.block = Block(
             G.reshape(-1), G.shape[1], lanes(self.diag + ridge + shift, K.dtype), lanes(ridge, K.dtype), shift,
-            np.zeros(size), lanes(lo), lanes(hi), np.zeros(size), lanes(self.group, np.int64), self.sums, np.zeros(size),
+            np.zeros(size), lanes(lo), lanes(hi), np.zeros(size), lanes(self.group, np.int64), self.sums,
+            np.zeros(size),
         )  # fmt: skip  # in the order of the record
         self._start_from(c)
 
