@@ -58,6 +58,15 @@ def given_pairs(
     return GivenPairs(points, found[0], found[1])
 
 
+def row_pairs(who: str, name: str, value: Any, n: int) -> np.ndarray:
+    """Return checked pairs of different row numbers below n, (m, 2)."""
+    array = _pair_array(who, name, value)
+    if array.ndim != 2:
+        refuse(who, f"'{name}' must be pairs of row numbers, of shape (m, 2)", f"shape {array.shape}")
+    _check_indices(who, name, array, n)
+    return array
+
+
 def _pair_array(who: str, name: str, value: Any) -> np.ndarray:
     wanted = f"'{name}' must be pairs of row numbers, of shape (m, 2), or of points, of shape (m, 2, d)"
     try:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._checks import describe, integer, number, refuse
 from mercer.estimators._door import deadline_of, engine_of, is_precomputed, one_of, points, training_gram, weights
 from mercer.estimators._machine import Machine, watched, with_callbacks
+from mercer.estimators._pairs import row_pairs
 from mercer.gram import gram
 from mercer.kernels._evaluate import diagonal
 from mercer.kernels._views import n_rows
@@ -24,6 +25,8 @@ from mercer.solvers import (
     Clusters,
     GivenCentres,
     GivenLabels,
+    Linked,
+    Links,
     Lloyd,
     OneStep,
     PlusPlus,
@@ -68,6 +71,11 @@ class KernelKMeans(TransformerMixin, ClusterMixin, Machine):
         Whether K is kept in memory, or the starts run on a low-rank factor of it; "auto": by what fits.
     exact : bool
         Whether starts on a factor are polished by exact steps; the certificate says which.
+    constraints : {"hard", "soft", None}
+        Whether the links that ``fit`` is given are kept, or each that is broken costs ``link_penalty``; None takes no
+        notice of them. Links that no partition can keep are refused, with the cycle that proves it.
+    link_penalty : float
+        What a broken link costs with "soft", in mean squared distances from the overall mean.
     deadline : float, optional
         Seconds after which the best partition so far is kept, with its certificate and one warning.
     memory : float or str, optional
@@ -123,6 +131,8 @@ class KernelKMeans(TransformerMixin, ClusterMixin, Machine):
         tol: float = 0.0,
         solver: str = "auto",
         exact: bool = True,
+        constraints: str | None = "hard",
+        link_penalty: float = 1.0,
         deadline: float | None = None,
         memory: Any = None,
         engine: Any = None,
@@ -141,6 +151,8 @@ class KernelKMeans(TransformerMixin, ClusterMixin, Machine):
         self.tol = tol
         self.solver = solver
         self.exact = exact
+        self.constraints = constraints
+        self.link_penalty = link_penalty
         self.deadline = deadline
         self.memory = memory
         self.engine = engine
@@ -148,7 +160,9 @@ class KernelKMeans(TransformerMixin, ClusterMixin, Machine):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, cannot_link: Any = None
+    ) -> Self:
         """Find the clusters of X; returns self.
 
         Parameters
@@ -159,10 +173,13 @@ class KernelKMeans(TransformerMixin, ClusterMixin, Machine):
             For pipelines.
         sample_weight : array of shape (n,), optional
             A weight of 2 is a point repeated, a weight of 0 a point absent.
+        must_link, cannot_link : arrays of int, shape (m, 2), optional
+            Pairs of rows known to share a cluster, and pairs known not to; see ``constraints``.
         """
         problem, X = self._problem(X, sample_weight)
+        solver = self._linked(self._solver(), problem, must_link, cannot_link)
         with watched(self, X, y, problem.weight) as watch:
-            found = cluster(problem, self._solver(), watch=watch, deadline=deadline_of(self))
+            found = cluster(problem, solver, watch=watch, deadline=deadline_of(self))
             self.clusters_ = found
             self.labels_ = found.labels.astype(np.int32)
             self.inertia_ = found.objective
@@ -174,9 +191,9 @@ class KernelKMeans(TransformerMixin, ClusterMixin, Machine):
         self._warn(found)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Return the cluster of each point of X, having fitted on it."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **links: Any) -> np.ndarray:
+        """Return the cluster of each point of X, having fitted on it, and on links if given."""
+        return self.fit(X, sample_weight=sample_weight, **links).labels_
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Return the distance in feature space of each point of X to each mean, having fitted on it."""
@@ -242,6 +259,15 @@ class KernelKMeans(TransformerMixin, ClusterMixin, Machine):
             memory=one_of(self, "solver", {"auto": "auto", "stored": "stored", "factor": "factor"}),
             random_state=self.random_state,
         )
+
+    def _linked(self, lloyd: Lloyd, problem: Clustering, must: Any, cannot: Any) -> Lloyd | Linked:
+        """Return a solver that minds the links, if there are any; they bind the points with a weight."""
+        who, n = type(self).__name__, problem.gram.shape[0]
+        hard = None if self.constraints is None else one_of(self, "constraints", {"hard": True, "soft": False})
+        if hard is None or (must is None and cannot is None):
+            return lloyd
+        links = Links(n, row_pairs(who, "must_link", must, n), row_pairs(who, "cannot_link", cannot, n))
+        return Linked(links.part(problem.rows), hard, self.link_penalty, lloyd)
 
     def _start(self) -> Start:
         if isinstance(self.init, str):

@@ -13,6 +13,7 @@ from mercer.gram import gram
 from mercer.kernels._views import take
 from mercer.solvers.clusters._settle import double
 from mercer.solvers.clusters.certificate import ClusterCertificate, certify_clusters
+from mercer.solvers.clusters.linked import Linked
 from mercer.solvers.clusters.lloyd import Lloyd, Partition
 from mercer.solvers.clusters.problem import Clustering
 from mercer.solvers.solution import Status
@@ -62,7 +63,7 @@ class Clusters:
 
 def cluster(
     problem: Clustering,
-    solver: Lloyd | None = None,
+    solver: Lloyd | Linked | None = None,
     *,
     watch: Watcher | None = None,
     deadline: float | None = None,
@@ -74,7 +75,7 @@ def cluster(
     ----------
     problem : Clustering
         The objective.
-    solver : Lloyd, optional
+    solver : Lloyd or Linked, optional
         How it is searched.
     watch : callable, optional
         Called with each `Step`; returning True stops.
