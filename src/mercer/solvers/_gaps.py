@@ -63,7 +63,8 @@ def on_centers(problem: Problem, c: np.ndarray, b: np.ndarray, dual: np.ndarray 
 
     Where centres depend on each other up to rounding, it is about those kept: f must have no others, or the gap is inf.
     """
-    span, norm = Span(problem), Span(problem).norm
+    span = Span(problem)
+    norm = span.norm
     t, u, a, roots, others = _values(problem, span, c, b, dual)
     wanted = problem.lam * (span.square @ c)
     r = wanted - span.fresh_columns.T @ a

@@ -16,6 +16,7 @@ from mercer.solvers._system import System
 from mercer.solvers.problem import Problem
 from mercer.solvers.watch import Clock
 
+BAND = 2048  # rows filled at a time
 FLOAT64_UP_TO = 1500  # rows: below, a float64 factor costs less than refining a float32 one
 
 
@@ -88,13 +89,20 @@ class Cholesky(Solver):
 
 
 def _factor(system: System, lam: float, dtype: Any) -> np.ndarray | None:
-    """Return the lower Cholesky factor of s K s + lam I in place of K, or None where it is not positive definite."""
+    """Return the Cholesky factor of s K s + lam I in place of K's upper half, or None where it is not positive definite.
+
+    Only that half is computed, and only its memory is touched.
+    """
     source = system.gram if dtype is np.float32 else fresh(system.gram)
     n = source.shape[0]
-    A = source.block(out=np.empty((n, n), dtype))
+    A = np.empty((n, n), dtype)
     s = system.roots.astype(dtype)
-    A *= s[:, None]
-    A *= s
+    for i in range(0, n, BAND):
+        band = A[i : i + BAND, i:]
+        source.block(slice(i, i + BAND), slice(i, n), out=band)
+        if system.problem.weight is not None:
+            band *= s[i : i + BAND, None]
+            band *= s[i:]
     A.flat[:: n + 1] += dtype(lam)
     potrf = spotrf if dtype is np.float32 else dpotrf
     L, info = potrf(A.T, lower=1, clean=0, overwrite_a=1)  # A.T is A in column order: no copy
@@ -102,9 +110,11 @@ def _factor(system: System, lam: float, dtype: Any) -> np.ndarray | None:
 
 
 def _solver(L: np.ndarray) -> Any:
-    """Return the map that the factor inverts."""
+    """Return the map that the factor inverts; in the factor's precision, whatever the size of what it is given."""
 
     def solve(R: np.ndarray) -> np.ndarray:
-        return cho_solve((L, True), R.astype(L.dtype), check_finite=False).astype(np.float64)
+        sizes = np.abs(R).max(axis=0)
+        sizes[sizes == 0] = 1.0
+        return cho_solve((L, True), (R / sizes).astype(L.dtype), check_finite=False).astype(np.float64) * sizes
 
     return solve

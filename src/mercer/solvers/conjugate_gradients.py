@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import ssyrk
 
 from mercer.gram import RandomPivots, random_pivots
 from mercer.solvers._conjugate import Map, Run, conjugate_gradients
@@ -114,8 +115,10 @@ def _woodbury(system: System, pivots: RandomPivots | None) -> Map:
     """Return R -> (s F F' s + lam I)^-1 R for each column's lam, by the small system (F'F + lam I)."""
     if pivots is None:
         return lambda R: R / system.lam
-    F = pivots.F * system.roots[:, None].astype(np.float32)
-    G = (F.T @ F).astype(np.float64)
+    F = pivots.F
+    if system.problem.weight is not None:
+        F = np.multiply(F.T, system.roots.astype(np.float32)).T  # rows of F' stay contiguous
+    G = ssyrk(1.0, F, trans=1, lower=1).astype(np.float64)  # F is in column order; only the lower half is made and read
     factors = {lam: cho_factor(_shifted(G, lam), lower=True, check_finite=False) for lam in np.unique(system.lam)}
 
     def apply(R: np.ndarray) -> np.ndarray:
@@ -132,5 +135,6 @@ def _woodbury(system: System, pivots: RandomPivots | None) -> Map:
 
 def _shifted(G: np.ndarray, lam: float) -> np.ndarray:
     """Return G + lam I, the shift not below what float32 has rounded."""
-    shift = max(lam, 1e-7 * float(np.trace(G)) / len(G))
-    return G + shift * np.eye(len(G))
+    shifted = G.copy()
+    shifted.flat[:: len(G) + 1] += max(lam, 1e-7 * float(np.trace(G)) / len(G))
+    return shifted
