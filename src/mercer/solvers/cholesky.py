@@ -89,7 +89,7 @@ class Cholesky(Solver):
 
 
 def _factor(system: System, lam: float, dtype: Any) -> np.ndarray | None:
-    """Return the Cholesky factor of s K s + lam I in place of K's upper half, or None where it is not positive definite.
+    """Return the Cholesky factor of s K s + lam I in the upper half of K, or None where it is not positive definite.
 
     Only that half is computed, and only its memory is touched.
     """
