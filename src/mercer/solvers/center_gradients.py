@@ -39,9 +39,10 @@ def _worth(n: int, m: int) -> bool:
 class CenterGradients(Solver):
     """Minimise the squared loss over functions on centres; never n x n numbers, and n x m only where that is faster.
 
-    Stationarity is (K_nC'W K_nC + lam K_CC) c = K_nC'W (y - b). With K_CC = T'T and A'A about T^-T K_nC'W K_nC T^-1 + lam
-    I, summed over a few rows a centre (or, where they would cost more than they save, over the centres only: T T'), its unknowns are beta,
-    c = T^-1 A^-1 beta: that system is well conditioned, so a few steps do.
+    Stationarity is (K_nC'W K_nC + lam K_CC) c = K_nC'W (y - b). With K_CC = T'T and A'A about
+    T^-T K_nC'W K_nC T^-1 + lam I, summed over a few rows a centre (or, where they would cost more than they save, over
+    the centres only: T T'), its unknowns are beta, c = T^-1 A^-1 beta: that system is well conditioned, so a few steps
+    do.
     Each step is one pass over the n m kernel values: a strip of rows is computed, used for K_nC c and for K_nC' times
     that, and forgotten; values that take longer to compute than to read are stored where they fit.
     Cost: n m kernel values a step, 1 to 9 m^3 flops before, about 24 m^2 bytes.
