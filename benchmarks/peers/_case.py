@@ -6,7 +6,7 @@ A module adds its cases by a list ``CASES``; run.py names the modules.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 Seconds = Mapping[str, float]
@@ -41,6 +41,11 @@ class Measured:
     spread: Seconds = field(default_factory=dict)
     note: str = ""
     entries: float = 0.0  # kernel values computed, for bars that are rates
+    scores: Seconds = field(default_factory=dict)  # what else is judged: test errors, memory; smaller is better
+
+    def but(self, **changes: object) -> Measured:
+        """Return it with some fields changed."""
+        return replace(self, **changes)
 
     @property
     def agrees(self) -> bool:
@@ -139,7 +144,35 @@ class Under:
         return Verdict(seconds_text(s), "(none)", f"{s:.2f} s", f"< {self.limit:g} s", s < self.limit, s)
 
 
-Bar = Faster | Within | Rate | Under
+@dataclass(frozen=True)
+class Below:
+    """A score, such as a test error or the memory taken, is at most ``limit``."""
+
+    limit: float
+    what: str
+    name: str
+
+    def judge(self, found: Measured) -> Verdict:
+        score = found.scores[self.name]
+        return Verdict(f"{score:.4g}", "(none)", f"{score:.4g} {self.what}", f"<= {self.limit:g}", score <= self.limit, score)
+
+
+@dataclass(frozen=True)
+class NoWorse:
+    """Our score is at most that of the best such peer, up to half a percent."""
+
+    what: str
+    peers: tuple[str, ...]
+    ours: str = "mercer"
+
+    def judge(self, found: Measured) -> Verdict:
+        best = min(value for name, value in found.scores.items() if name.startswith(self.peers))
+        score = found.scores[self.ours]
+        met = score <= 1.005 * best
+        return Verdict(f"{score:.4g}", f"{self.what} {best:.4g}", f"{score / best:.3f}", "<= 1.005", met, score / best)
+
+
+Bar = Faster | Within | Rate | Under | Below | NoWorse
 
 
 def fastest(seconds: Seconds, peers: tuple[str, ...]) -> str:
