@@ -154,7 +154,9 @@ class Below:
 
     def judge(self, found: Measured) -> Verdict:
         score = found.scores[self.name]
-        return Verdict(f"{score:.4g}", "(none)", f"{score:.4g} {self.what}", f"<= {self.limit:g}", score <= self.limit, score)
+        return Verdict(
+            f"{score:.4g}", "(none)", f"{score:.4g} {self.what}", f"<= {self.limit:g}", score <= self.limit, score
+        )
 
 
 @dataclass(frozen=True)

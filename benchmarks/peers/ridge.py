@@ -202,7 +202,9 @@ def million(scene: Scene) -> Measured:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     seconds, memory, error, gap, solver, steps = done.stdout.split()[-6:]
     bars = "step" in done.stderr
-    note = f"test RMSE {error}, relative gap {gap}, {solver}, {steps} steps, progress {'shown' if bars else 'NOT shown'}"
+    note = (
+        f"test RMSE {error}, relative gap {gap}, {solver}, {steps} steps, progress {'shown' if bars else 'NOT shown'}"
+    )
     return Measured({"mercer": float(seconds)}, note=note, scores={"memory": float(memory)})
 
 

@@ -34,7 +34,6 @@ def _worth(n: int, m: int) -> bool:
     return m * m <= 100 * n + 1000 * m
 
 
-
 @dataclass(frozen=True)
 class CenterGradients(Solver):
     """Minimise the squared loss over functions on centres; never n x n numbers, and n x m only where that is faster.
@@ -160,7 +159,7 @@ class _Normal:
 
     @cached_property
     def spectrum(self) -> np.ndarray:
-        """About T^-T K_nC' W K_nC T^-1, lower half, in column order: summed over some rows, or over the centres only."""
+        """About T^-T K_nC' W K_nC T^-1, its lower half: summed over some rows, or over the centres only."""
         problem, m = self.problem, len(self.kept)
         if not _worth(len(problem.y), m):
             rows = self.span.norm.L * self.sizes
