@@ -196,7 +196,7 @@ GIB = 2**30
 
 
 def million(scene: Scene) -> Measured:
-    """Fit generated rows of ten columns with default settings in a process of its own; its memory in GB is the score."""
+    """Fit generated rows of ten columns, default settings, in a process of its own; its memory in GB is the score."""
     n = scene.size(1_000_000)
     command = [sys.executable, __file__, str(n), str(scene.threads)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -23,7 +23,7 @@ from mercer.solvers.problem import Problem
 from mercer.solvers.watch import Clock
 
 SINGLE = 1e-5  # residuals down to here are reached with float32 tiles and a float32 preconditioner
-FLOAT64_UP_TO = 1000  # centres: below, a float64 preconditioner costs nothing to speak of
+FLOAT64_UP_TO = 300  # centres: below, a float64 preconditioner costs nothing to speak of
 FLOOR = 3e-7  # the least shift, relative to the trace, that keeps a float32 preconditioner definite
 FREE = 10**8  # flops that take no time to speak of
 SAMPLE = 4  # rows a centre that the preconditioner is summed over: it then takes half as many steps as one of centres
