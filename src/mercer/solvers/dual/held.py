@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from mercer._jit import compiled
 from mercer.gram import Gram
 from mercer.gram._lines import add_rows
 from mercer.solvers.dual._descend import Block, descend, whole_lanes
@@ -136,9 +138,17 @@ def _gathered(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the part of a matrix at some rows and columns, in whole lanes."""
     size = whole_lanes(len(rows))
     out = np.zeros((size, size + PADDING), matrix.dtype)
-    for i, row in enumerate(rows):
-        out[i, : len(rows)] = matrix[row].take(rows)
+    _gather(matrix.ravel(), matrix.shape[1], rows.astype(np.int64), out.ravel(), out.shape[1])
     return out
+
+
+@compiled
+def _gather(G: Any, stride: Any, rows: Any, out: Any, width: Any) -> None:
+    """Copy the entries of a flat matrix at some rows and columns to another, flat too."""
+    for i in range(rows.size):
+        source, target = G[rows[i] * stride : (rows[i] + 1) * stride], out[i * width : (i + 1) * width]
+        for j in range(rows.size):
+            target[j] = source[rows[j]]
 
 
 def _best_multiple(problem: BoxQuadratic, c: np.ndarray, f: np.ndarray) -> float:
