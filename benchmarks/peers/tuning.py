@@ -46,9 +46,8 @@ def search(load: Callable[[Scene], Task], scene: Scene) -> Measured:
     behind = theirs[0].best_score_ - other["mean_test_score"][at]
     error = other["std_test_score"][theirs[0].best_index_] / np.sqrt(FOLDS)
     note = f"best {_cell(mine['params'][at])}, theirs {_cell(theirs[0].best_params_)}, behind by {behind:.1e}"
-    return Measured(
-        {"mercer": float(np.median(ours)), "GridSearchCV": seconds}, apart if behind <= error else np.inf, APART, note=note
-    )
+    apart = apart if behind <= error else np.inf
+    return Measured({"mercer": float(np.median(ours)), "GridSearchCV": seconds}, apart, APART, note=note)
 
 
 def _cell(params: dict[str, float]) -> str:
