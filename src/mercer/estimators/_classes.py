@@ -112,7 +112,9 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
     ) -> None:
         """Set the attributes, in scikit-learn's order and sign."""
         A = self._keep(X, K, machines, np.concatenate(members))
-        self._n_support = np.array([np.isin(mine, self.support_).sum() for mine in members], dtype=np.int32)
+        found = np.zeros(K.shape[0], dtype=bool)
+        found[self.support_] = True
+        self._n_support = np.array([np.count_nonzero(found[mine]) for mine in members], dtype=np.int32)
         self.intercept_ = self._offsets.copy()
         self.n_iter_ = np.array([machine.steps for machine in machines], dtype=np.int32)
         self.dual_coef_ = _of_pairs(A, self._n_support, sides) if sides[0][1] > 0 else A.T.copy()

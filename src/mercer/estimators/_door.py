@@ -55,9 +55,9 @@ def kernel_of(estimator: Any, *, vectorized: bool = False) -> Kernel:
 
 def _refuse_beside(estimator: Any, kernel: Any, names: tuple[str, ...]) -> None:
     """Refuse parameters that this way of giving a kernel has no use for, if they differ from their defaults."""
-    defaults = inspect.signature(type(estimator).__init__).parameters
+    defaults = _defaults(type(estimator))
     for name in names:
-        if name in defaults and (value := getattr(estimator, name)) is not (default := defaults[name].default):
+        if name in defaults and (value := getattr(estimator, name)) is not (default := defaults[name]):
             alike = (is_number(value) and is_number(default)) or (isinstance(value, str) and isinstance(default, str))
             if alike and value == default:
                 continue
@@ -66,6 +66,12 @@ def _refuse_beside(estimator: Any, kernel: Any, names: tuple[str, ...]) -> None:
                 type(estimator).__name__, f"{name!r} belongs to {where}", f"{name} beside {describe(kernel)}",
                 "Put it in the kernel.",
             )  # fmt: skip  # message and remedy on a line each
+
+
+@functools.cache
+def _defaults(cls: type) -> dict[str, Any]:
+    """Return the parameters of a class of estimators and their defaults."""
+    return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
 
 
 def is_precomputed(estimator: Any) -> bool:
@@ -152,9 +158,10 @@ def targets(estimator: Any, X: Any, y: Any, *, several: bool = True) -> np.ndarr
 def labels(estimator: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes in order and, for each row, the place of its label among them; at least two classes."""
     _require_y(estimator, y)
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
+    if not (isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuU"):  # which are labels and nothing else
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
     check_consistent_length(_Counted(n_rows(X)), y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
