@@ -326,3 +326,19 @@ def test_threads_and_stored_or_lazy_gram_agree():
     stored = SVC(kernel="precomputed", tol=1e-8).fit(Gaussian.from_gamma(0.2)(X), y)
     lazy = SVC(gamma=0.2, tol=1e-8, cache_size=0.1).fit(X, y)
     close(stored.dual_coef_, lazy.dual_coef_, 1e-5)
+
+
+def test_labels_are_those_of_double_precision():
+    X, y = table(3, 2000)
+    fitted = SVC(C=100.0, gamma=0.3).fit(X[:1000], y[:1000])
+    rough = fitted._values(X, "single")[0]
+    exact = fitted._decisions(X)
+    assert np.abs(rough - exact).max() > 0  # single indeed
+    slack = np.abs(rough - exact).max()
+    near = fitted._offsets.copy()
+    fitted._offsets = fitted._offsets - exact[7]  # a row on all surfaces at once, up to rounding
+    labels = fitted._answers(fitted._decisions(X))
+    np.testing.assert_array_equal(fitted.predict(X), labels)
+    assert (np.abs(fitted._decisions(X[7:8])) < slack).all()
+    fitted._offsets = near
+    np.testing.assert_array_equal(fitted.predict(X), fitted._answers(exact))

@@ -156,7 +156,8 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
         if self.break_ties and self.decision_function_shape == "ovo" and hasattr(self, "classes_"):
             # scikit-learn's wording
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return self._answers(self._decisions(X))
+        by_size = self.break_ties or self.multi_class == "ovr"
+        return self._answers(self._decisions(X) if by_size else self._signs(X))
 
     @available_if(method_of)
     def predict_proba(self, X: Any) -> np.ndarray:

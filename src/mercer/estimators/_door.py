@@ -55,7 +55,7 @@ def kernel_of(estimator: Any, *, vectorized: bool = False) -> Kernel:
 
 def _refuse_beside(estimator: Any, kernel: Any, names: tuple[str, ...]) -> None:
     """Refuse parameters that this way of giving a kernel has no use for, if they differ from their defaults."""
-    defaults = _defaults(type(estimator))
+    defaults = _defaults(type(estimator))  # type: ignore[arg-type]  # classes are hashable
     for name in names:
         if name in defaults and (value := getattr(estimator, name)) is not (default := defaults[name]):
             alike = (is_number(value) and is_number(default)) or (isinstance(value, str) and isinstance(default, str))

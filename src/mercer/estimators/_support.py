@@ -18,11 +18,14 @@ from mercer.estimators._machine import Machine
 from mercer.functions import RKHSFunction
 from mercer.gram import Gram, gram
 from mercer.kernels import Kernel
+from mercer.kernels._evaluate import diagonal
 from mercer.kernels._views import n_rows, take
 from mercer.solvers import Certificate, Status
 from mercer.solvers.dual import Form, Trained, prove_all, train
 from mercer.solvers.watch import Clock, Watcher
 
+ROUNDED = 100 * float(np.finfo(np.float32).eps)
+"""Next to sqrt(sum c^2) max k(x, x): an error that decisions from float32 values are never near; most are a tenth."""
 UNEVEN = 1e3  # columns whose spreads are so many times apart are worth a word when a fit does not converge
 
 
@@ -184,17 +187,38 @@ class SupportMachine(Machine):
     # ------------------------------------------------------------ evaluation
 
     def _decisions(self, X: Any) -> np.ndarray:
-        """Return f + b of each machine at the rows of X, (m, t): all machines share each tile of kernel values."""
+        """Return f + b of each machine at the rows of X, (m, t), in double precision."""
+        check_is_fitted(self)
+        return self._values(points(self, X, reset=False), "double")[0]
+
+    def _signs(self, X: Any) -> np.ndarray:
+        """Return decisions in the engine's precision, but for rows where one might have the wrong sign: in double."""
         check_is_fitted(self)
         X = points(self, X, reset=False)
+        D, rounded = self._values(X, engine_of(self).precision)
+        if rounded:
+            slack = ROUNDED * np.sqrt((self._coefficients**2).sum(axis=0)) * self._largest
+            doubtful = np.flatnonzero((np.abs(D) <= slack).any(axis=1))
+            if len(doubtful):
+                D[doubtful] = self._values(take(X, doubtful), "double")[0]
+        return D
+
+    def _values(self, X: Any, precision: Any) -> tuple[np.ndarray, bool]:
+        """Return f + b of each machine, which share each tile of kernel values, and whether these were rounded."""
         A = self._coefficients
         if not len(A):
-            return np.broadcast_to(self._offsets, (n_rows(X), A.shape[1])).copy()
+            return np.broadcast_to(self._offsets, (n_rows(X), A.shape[1])).copy(), False
         if self._kernel is None:
             X = X[:, self.support_]
-            return np.asarray((X.toarray() if sparse.issparse(X) else X) @ A) + self._offsets
-        engine = dataclasses.replace(engine_of(self), precision="double")
-        return np.asarray(gram(self._kernel, X, self.support_vectors_, engine=engine) @ A) + self._offsets
+            return np.asarray((X.toarray() if sparse.issparse(X) else X) @ A) + self._offsets, False
+        engine = dataclasses.replace(engine_of(self), precision=precision)
+        K = gram(self._kernel, X, self.support_vectors_, engine=engine)
+        return np.asarray(K @ A) + self._offsets, K._source.tile_dtype != np.float64
+
+    @property
+    def _largest(self) -> float:
+        """The largest k(x, x) of a support vector."""
+        return float(diagonal(self._kernel.form(), self.support_vectors_).max())  # type: ignore[union-attr]  # there is one
 
     # ------------------------------------------------------------ when it falls short
 
