@@ -16,7 +16,18 @@ from pathlib import Path
 
 from _case import Case, Measured, Scene, Skip, Verdict, seconds_text
 
-MODULES = ("gram_products", "gram_blocks", "threads", "gram_fusion", "prototypes", "startup", "svm", "ridge", "tuning")
+MODULES = (
+    "gram_products",
+    "gram_blocks",
+    "threads",
+    "gram_fusion",
+    "prototypes",
+    "startup",
+    "svm",
+    "ridge",
+    "tuning",
+    "machines",
+)
 PACKAGES = ("mercer", "numpy", "scipy", "numba", "scikit-learn", "scikit-learn-intelex", "pykeops", "torch")
 HERE = Path(__file__).parent
 TOUCHED = 6  # GiB of memory that are written to and freed before timing

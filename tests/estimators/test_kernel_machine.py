@@ -254,7 +254,7 @@ def test_a_deadline_warns_once_and_keeps_the_model(table):
     "model, match",
     [
         (KernelMachine("huge"), "KernelMachine: 'loss' must be one of 'squared', .* got 'huge'"),
-        (KernelMachine(3.0), "'loss' must be a name or a record"),
+        (KernelMachine(3.0), "'loss' must be a name, a record"),
         (KernelMachine(losses.Huber(-1.0)), "Huber: 'width' must be a positive number"),
         (KernelMachine(penalty=-1.0), "'penalty' must be a positive number, a function"),
         (KernelMachine(solver="fast"), "'solver' must be 'auto' or a solver"),

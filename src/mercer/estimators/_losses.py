@@ -30,17 +30,25 @@ NAMED = {
 }
 
 
-def loss_of(estimator: Any) -> Any:
-    """Return the loss an estimator asks for, and have it check its parameters."""
+ROBUST = {"tukey": losses.Tukey(), "welsch": losses.Welsch(), "ramp": losses.Ramp()}
+
+
+def loss_of(estimator: Any, targets: Any = (-1.0, 0.0, 1.0)) -> Any:
+    """Return the loss an estimator asks for, and have it check its parameters; a user's is tried on the targets."""
     asked = estimator.loss
     who = type(estimator).__name__
     if isinstance(asked, str):
-        if asked not in NAMED:
-            refuse(who, f"'loss' must be one of {', '.join(map(repr, NAMED))}, or a record", describe(asked))
-        asked = NAMED[asked]
+        known = NAMED | ROBUST
+        if asked not in known:
+            refuse(who, f"'loss' must be one of {', '.join(map(repr, known))}, or a record", describe(asked))
+        asked = known[asked]
     if type(asked) not in losses.traits.rules:
-        refuse(who, "'loss' must be a name or a record of mercer.losses", describe(asked))
-    losses.traits(asked)
+        if not (callable(asked) or hasattr(asked, "value")):
+            refuse(who, "'loss' must be a name, a record of mercer.losses or a function of y and t", describe(asked))
+        return losses.user_loss(asked, targets)
+    if losses.traits(asked).base is not None and estimator.robust is not True:
+        wanted = "robust=True for a loss that is not convex: what is found is stationary, and may not be the best"
+        refuse(who, wanted, f"{describe(asked)} with robust={estimator.robust!r}")
     return asked
 
 

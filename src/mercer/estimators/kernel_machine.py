@@ -14,11 +14,11 @@ from mercer.estimators._labels import decided, labels_that_count, one_against_re
 from mercer.estimators._learning import learn, outputs, warn_if_far
 from mercer.estimators._losses import loss_of, penalty_of
 from mercer.estimators._machine import Machine, watched, with_callbacks
-from mercer.losses import traits
+from mercer.losses import UserLoss, traits
 
 
 def _has_labels(machine: Any) -> bool:
-    return bool(traits(loss_of(machine)).two_classes)
+    return bool(traits(machine._loss()).two_classes)
 
 
 class KernelMachine(Machine):
@@ -33,9 +33,10 @@ class KernelMachine(Machine):
 
     Parameters
     ----------
-    loss : str or loss record
+    loss : str, loss record, callable or object
         A record of `mercer.losses`, such as ``Huber(0.5)``, or the name of one with its usual parameters: "squared",
-        "absolute", "huber", "quantile", "poisson", "hinge", "logistic", ...
+        "absolute", "huber", "quantile", "poisson", "hinge", "logistic", ... Or a convex function ``loss(y, t)`` of your
+        own, or an object with a method ``value``: see `mercer.losses.user_loss`.
     penalty : float, penalty record or callable
         lam, short for (lam / 2) ||f||^2; a record of `mercer.solvers`: ``Norm``, ``Power``, ``Exponential``, ``Ball``
         for the constraint ||f|| <= radius; or a strictly increasing function of the norm.
@@ -53,6 +54,8 @@ class KernelMachine(Machine):
         of rows).
     class_weight : dict or "balanced", optional
         Factors for the weights of the rows of each class, for losses with labels.
+    robust : bool
+        Allows losses that are not convex, "tukey", "welsch" and "ramp": what is found, and certified, is stationary.
     solver : "auto" or a solver record
         "auto": `mercer.solvers.Auto`; which it chose, and why, stands in ``solution_.stats``.
     tol : float, optional
@@ -116,6 +119,7 @@ class KernelMachine(Machine):
         n_centers: int | None = None,
         centers: Any = "uniform",
         class_weight: Any = None,
+        robust: bool = False,
         solver: Any = "auto",
         tol: float | None = None,
         deadline: float | None = None,
@@ -135,6 +139,7 @@ class KernelMachine(Machine):
         self.n_centers = n_centers
         self.centers = centers
         self.class_weight = class_weight
+        self.robust = robust
         self.solver = solver
         self.tol = tol
         self.deadline = deadline
@@ -156,7 +161,7 @@ class KernelMachine(Machine):
         sample_weight : array of shape (n,), optional
             A weight of 2 is a row repeated, a weight of 0 a row absent.
         """
-        loss, penalty = loss_of(self), penalty_of(self)
+        loss, penalty = self._loss(), penalty_of(self)
         X = points(self, X, reset=True)
         w = weights(self, X, sample_weight)
         if traits(loss).two_classes:
@@ -164,6 +169,7 @@ class KernelMachine(Machine):
             Y, w = one_against_rest(codes, len(self.classes_)), class_weights(self, self.classes_, codes, w)
         else:
             Y = targets(self, X, y, several=not traits(loss).log_mean)
+        loss = loss_of(self, Y if w is None else Y[w > 0])
         with watched(self, X, Y, w) as watch:
             found = learn(self, X, Y, w, loss, penalty, watch)
         warn_if_far(self, found)
@@ -172,7 +178,7 @@ class KernelMachine(Machine):
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels, or the numbers predicted, (m,) or (m, t). Cost: m n kernel values, never stored."""
         t = outputs(self, X)
-        known = traits(loss_of(self))
+        known = traits(self._loss())
         if known.two_classes:
             return np.asarray(self.classes_[decided(t)])
         return np.exp(t) if known.log_mean else t
@@ -184,12 +190,20 @@ class KernelMachine(Machine):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of labels that are right, or R^2."""
-        measure = accuracy_score if traits(loss_of(self)).two_classes else r2_score
+        measure = accuracy_score if traits(self._loss()).two_classes else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def _loss(self) -> Any:
+        """Return the loss; one of a user's untried."""
+        asked = self.loss
+        own = callable(asked) or (hasattr(asked, "value") and type(asked) not in traits.rules)
+        if own and type(asked) not in traits.rules:
+            return UserLoss(asked, two_classes=bool(getattr(asked, "two_classes", False)))
+        return loss_of(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        known = traits(loss_of(self))
+        known = traits(self._loss())
         tags.target_tags.required = True
         if known.two_classes:
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()

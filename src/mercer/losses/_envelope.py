@@ -9,6 +9,7 @@ import numpy as np
 from mercer._rules import where
 from mercer.losses._loss import Traits, conjugate, curvature, highest, lowest, shortfall, slope, traits, value
 
+CLOSE = 1e-11  # a bracket of a proximal point that need not be smaller, next to the width
 MOST = 60  # steps of the search for a proximal point
 
 
@@ -49,10 +50,17 @@ def _searched(loss: Any, y: Any, s: Any, width: float, low: Any, high: Any) -> A
     s = np.asarray(s, dtype=np.float64)
     start = slope(loss, y, s)
     a, b = np.minimum(s, s - width * start), np.maximum(s, s - width * start)
-    for _ in range(MOST):
-        z = 0.5 * (a + b)
-        over = z + width * slope(loss, y, z) > s
-        a, b = where(over, a, z), where(over, z, b)
+    va, vb = a + width * slope(loss, y, a) - s, b + width * slope(loss, y, b) - s
+    z = a
+    for k in range(MOST):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            chord = a - va * (b - a) / (vb - va)
+        usable = np.isfinite(chord) & (chord >= a) & (chord <= b) & (k % 2 == 0)
+        z = where(usable, chord, 0.5 * (a + b))
+        v = z + width * slope(loss, y, z) - s
+        a, va, b, vb = where(v <= 0, z, a), where(v <= 0, v, va), where(v >= 0, z, b), where(v >= 0, v, vb)
+        if (b - a <= CLOSE * width * (1.0 + np.abs(start))).all():
+            break
     return np.clip((s - 0.5 * (a + b)) / width, low, high)
 
 
@@ -74,9 +82,11 @@ def _(loss: Any, y: Any, t: Any) -> Any:
         u = proximal_slope(loss.loss, y, s, w)
         inside = (np.abs(s - y) > form.spread) & (u > lowest(loss.loss, y)) & (u < highest(loss.loss, y))
         return where(inside, 1.0 / (form.ridge + w), 0.0)
-    d = 1e-5 * (w + np.abs(s))
-    rise = proximal_slope(loss.loss, y, s + d, w) - proximal_slope(loss.loss, y, s - d, w)
-    return np.clip(rise / (2 * d), 0.0, 1.0 / w)
+    z = s - w * proximal_slope(loss.loss, y, s, w)
+    d = 1e-6 * (1.0 + np.abs(z))
+    rise = slope(loss.loss, y, z + d) - slope(loss.loss, y, z - d)
+    bend = np.maximum(rise, 0.0) / (2 * d)
+    return bend / (1.0 + w * bend)
 
 
 @conjugate.rule(Envelope)

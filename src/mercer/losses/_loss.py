@@ -34,6 +34,11 @@ def shortfall(loss: Any, y: Any, t: Any, u: Any) -> Any:
 
 
 @scalar
+def share(loss: Any, y: Any, t: Any) -> Any:
+    """Of a loss rho(base) that is not convex: the derivative of rho, what is left of a row's weight at t."""
+
+
+@scalar
 def lowest(loss: Any, y: Any) -> Any:
     """The least slope the loss can have at target y, or -inf: the conjugate is finite from here ..."""
 
@@ -75,6 +80,8 @@ class Traits:
         Targets are +1 and -1; else they are numbers.
     log_mean : bool
         Predictions are the logarithm of the mean of the target.
+    base : loss record, optional
+        The loss is not convex, but a rising, concave function of this convex one: see ``share``.
     """
 
     quadratic: bool = False
@@ -82,6 +89,7 @@ class Traits:
     boxed: Boxed | None = None
     two_classes: bool = False
     log_mean: bool = False
+    base: Any = None
 
 
 @scalar

@@ -9,7 +9,7 @@ import numpy as np
 EPS = float(np.finfo(np.float64).eps)
 RATIO = (np.sqrt(5.0) - 1.0) / 2.0
 FAR = 1e30  # a function that still rises there has no largest value
-NARROW = 1e-7  # brackets no wider than this, relative to where they are, are narrow enough
+NARROW = 1e-9  # brackets no wider than this, relative to where they are, are narrow enough
 
 
 def largest(

@@ -29,6 +29,7 @@ from mercer.solvers.clusters import (
 from mercer.solvers.conjugate_gradients import ConjugateGradients
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.leave_one_out import LeaveOneOut, leave_one_out, one_count
+from mercer.solvers.majorize import Majorize
 from mercer.solvers.newton import Newton
 from mercer.solvers.norm_search import NormSearch
 from mercer.solvers.penalties import Ball, Exponential, HalfSquare, Increasing, Norm, Penalty, Power
@@ -64,6 +65,7 @@ __all__ = [
     "Linked",
     "Links",
     "Lloyd",
+    "Majorize",
     "Newton",
     "Norm",
     "NormSearch",

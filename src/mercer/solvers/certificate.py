@@ -7,16 +7,18 @@ for every convex loss. The objective is lam-strongly convex in f, hence ||f - f*
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._checks import refuse
 from mercer.kernels._evaluate import diagonal
-from mercer.losses import traits
+from mercer.losses import traits, value
 from mercer.solvers._any_penalty import gap_of
 from mercer.solvers._gaps import Gap, of_centers_in_all, on_all_points, on_centers, primal
+from mercer.solvers._majorant import majorant
+from mercer.solvers._span import Span, fresh
 from mercer.solvers.penalties import HalfSquare
 from mercer.solvers.problem import Problem
 
@@ -124,6 +126,8 @@ def certify(
     if c.shape != (problem.n_coefficients, problem.n_targets):
         refuse("certify", f"coefficients of shape {(problem.n_coefficients, problem.n_targets)}", f"shape {c.shape}")
     b = np.zeros(problem.n_targets) if offset is None else np.atleast_1d(np.asarray(offset, dtype=np.float64))
+    if traits(problem.loss).base is not None:
+        return _stationary(problem, c, b, full=full)
     if not isinstance(problem.penalty, HalfSquare):
         found = gap_of(problem, c, b, dual, full=full)
     elif problem.centers is None:
@@ -131,6 +135,22 @@ def certify(
     else:
         found = of_centers_in_all(problem, c, b, dual) if full else on_centers(problem, c, b, dual)
     return _certificate(problem, found)
+
+
+def _stationary(problem: Problem, c: np.ndarray, b: np.ndarray, *, full: bool) -> Certificate:
+    """Return the certificate of a loss that is not convex: that of the convex problem above it that touches at f."""
+    K = fresh(problem.gram) if problem.centers is None else Span(problem).fresh_columns
+    t = np.asarray(K @ c, dtype=np.float64) + b
+    proof = certify(majorant(problem, t), c, b, full=full)
+    w = problem.weights[:, None]
+    above = majorant(problem, t)
+    lowered = (w * value(problem.loss, problem.targets, t)).sum(axis=0)
+    lowered = lowered - (above.weights[:, None] * value(above.loss, problem.targets, t)).sum(axis=0)
+    scope = "a stationary point, not an optimum: the gap is that of the convex problem above that touches there, {}"
+    return replace(
+        proof, primal=proof.primal + lowered, dual=proof.primal + lowered - proof.gap, scope=scope.format(proof.scope),
+        radius=np.full(len(b), np.inf), offset=np.full(len(b), np.inf),
+    )  # fmt: skip  # values, then what no longer holds
 
 
 def _certificate(problem: Problem, found: Gap) -> Certificate:

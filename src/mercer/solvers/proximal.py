@@ -27,6 +27,7 @@ from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
 FIRST, LEAST, SMALLER = 0.3, 1e-7, 0.2  # widths of the envelope, relative to the spread of the targets
+LEAST_BY_SEARCH = 1e-3  # where proximal points are searched for, which leaves fewer digits
 IDLE = 6  # steps in a row that lower the gap by no tenth
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -81,6 +82,7 @@ class Proximal(Solver):
         size = spread(part)
         width, best, status, inner, number, idle = (FIRST * size, None, Status.MAX_STEPS, dict(state), 0, 0)
         inner = {"c": inner["c"][rows], "b": inner["b"]} if "c" in inner and problem.centers is None else inner
+        least_width = LEAST if traits(part.loss).boxed is not None else LEAST_BY_SEARCH
         try:
             for number in range(1, self.max_steps + 1):
                 smooth = dataclasses.replace(part, loss=Envelope(part.loss, width, width * u))
@@ -98,7 +100,7 @@ class Proximal(Solver):
                 if stop is not None or idle > IDLE:
                     status = Status.STALLED if stop is None else stop
                     break
-                width = max(SMALLER * width, LEAST * size)
+                width = max(SMALLER * width, least_width * size)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         assert best is not None

@@ -21,6 +21,7 @@ from mercer.solvers.certificate import certify as prove
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradients import VALUES_PER_SECOND, ConjugateGradients
 from mercer.solvers.eigen import Eigen
+from mercer.solvers.majorize import Majorize
 from mercer.solvers.newton import Newton
 from mercer.solvers.norm_search import NormSearch
 from mercer.solvers.penalties import HalfSquare
@@ -53,7 +54,7 @@ class Auto:
 
     Other losses without jumps in their slope: `Newton`, with centres `CenterNewton`. Losses whose slope jumps:
     `BoxDual`, if their dual is a quadratic problem over a box and f is on all points; else `Proximal`. Penalties other
-    than (lam / 2) ||f||^2: `NormSearch` over such problems.
+    than (lam / 2) ||f||^2: `NormSearch` over such problems. Losses that are not convex: `Majorize`.
 
     Parameters
     ----------
@@ -89,6 +90,10 @@ class Auto:
     def explain(self, problem: Problem, deadline: float | None = None) -> tuple[Solver, str]:
         """Return the solver that a problem gets, and why."""
         known, name = traits(problem.loss), type(problem.loss).__name__
+        if known.base is not None:
+            inner = dataclasses.replace(self, tol=None if self.tol is None else 0.1 * self.tol)
+            why = f"{name} is not convex: convex problems that lie above and touch"
+            return Majorize(inner.choose, 1e-8 if self.tol is None else self.tol), why
         if not isinstance(problem.penalty, HalfSquare):
             tol = self._or(1e-6)
             # kinks, of the loss or where the penalty's conjugate ends, take norms that are nearly exact
