@@ -62,12 +62,12 @@ def logistic_against_sklearn(scene: Scene) -> Measured:
     def ours() -> np.ndarray:
         model = KernelLogisticRegression(kernel=Gaussian(np.sqrt(2) * scale), intercept="none", tol=1e-9)
         model.fit(X, y)
-        return checked(model, 1e-6).decision_function(new)
+        return np.float32(checked(model, 1e-6).decision_function(new))
 
     def theirs() -> np.ndarray:
         model = GaussianProcessClassifier(RBF(scale), optimizer=None, max_iter_predict=100).fit(X, y)
         f = model.base_estimator_
-        return f.kernel_(f.X_train_, new).T @ (f.y_train_ - f.pi_)  # the mode at new points
+        return np.float32(f.kernel_(f.X_train_, new).T @ (f.y_train_ - f.pi_))  # the mode at new points
 
     found = race({"mercer": ours, "sklearn": theirs}, min(scene.repeats, 3), scene.threads)
     return Measured(found.seconds, found.disagreement, 1e-5, found.spread, f"n = {len(X)}, one decision each")
@@ -124,11 +124,12 @@ def own_loss(scene: Scene) -> Measured:
     target, kernel = X[:, 1] + 0.5 * y, Gaussian(6.0)
 
     def builtin() -> np.ndarray:
-        return KernelMachine("log_cosh", 1.0, kernel=kernel, random_state=0).fit(X, target).predict(X[:100])
+        model = KernelMachine("log_cosh", 1.0, kernel=kernel, random_state=0)
+        return model.fit(X, target).predict(X[:100]).astype(np.float32)
 
     def plain() -> np.ndarray:
         own = KernelMachine(lambda y, t: np.log(np.cosh(y - t)), 1.0, kernel=kernel, random_state=0)
-        return own.fit(X, target).predict(X[:100])
+        return own.fit(X, target).predict(X[:100]).astype(np.float32)
 
     found = race({"mercer": plain, "built in": builtin}, min(scene.repeats, 3), scene.threads)
     return Measured(found.seconds, found.disagreement, 1e-3, found.spread, f"n = {len(X)}, log cosh")
