@@ -63,7 +63,7 @@ def certify(model, X_new, y_new):
     pairs = len(proof.gap)
     print(proof)
     print(f"\n  In words: {pairs} machines, one for each pair of digits. Each objective is within a fraction of")
-    print(f"  {proof.relative_gap:.1e} of the best there is (the worst is machine {k}): no solver can do better by more.")
+    print(f"  {proof.relative_gap:.1e} of the best there is (the worst is machine {k}): no solver does better by more.")
     bound = proof.prediction_bound(X_new)
     print(f"  No decision on new digits is further than {bound.max():.3f} from that of the exact solution.")
     p = model.predict_proba(X_new)
