@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from mercer import SVC, Engine
+from mercer.estimators import _machine
 from mercer.kernels import Gaussian, Linear, SetIntersection, Spectrum
 from mercer.solvers.dual import NotSeparableError
 from mercer.testing import check_machine
@@ -342,3 +343,38 @@ def test_labels_are_those_of_double_precision():
     assert (np.abs(fitted._decisions(X[7:8])) < slack).all()
     fitted._offsets = near
     np.testing.assert_array_equal(fitted.predict(X), fitted._answers(exact))
+
+
+def test_ctrl_c_keeps_the_best_model(monkeypatch):
+    X, y = table(2, 2000)
+    seen = []
+
+    class Impatient:
+        def __call__(self, step):
+            seen.append(step.residual)
+            if len(seen) > 2:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(_machine, "Progress", Impatient)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = SVC(C=1e4, gamma=0.1, verbose=True).fit(X, y)
+    assert model.fit_status_ == 1
+    assert 0 < model.certificate_.relative_gap <= 1
+    assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_order_of_rows_memory_and_storage_do_not_matter(classes):
+    X, y = table(classes, 500)
+    given = {"gamma": 0.2, "C": 3.0, "tol": 1e-9, "decision_function_shape": "ovo"}
+    wanted = SVC(**given).fit(X, y).decision_function(X)
+    rows = np.random.default_rng(0).permutation(len(X))
+    close(SVC(**given).fit(X[rows], y[rows]).decision_function(X), wanted, 1e-7)
+    for cache in (0.01, 100.0):
+        close(SVC(**given, cache_size=cache).fit(X, y).decision_function(X), wanted, 1e-7)
+    K = Gaussian.from_gamma(0.2)(X)
+    close(SVC(**(given | {"kernel": "precomputed"})).fit(K, y).decision_function(K), wanted, 1e-7)
+    close(SVC(**given, engine=Engine(precision="double")).fit(X, y).decision_function(X), wanted, 1e-7)
+    rest = SVC(**given, multi_class="ovr").set_params(decision_function_shape="ovr").fit(X, y)
+    again = SVC(**given, multi_class="ovr").set_params(decision_function_shape="ovr").fit(X[rows], y[rows])
+    close(again.decision_function(X), rest.decision_function(X), 1e-7)

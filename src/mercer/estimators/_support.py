@@ -26,7 +26,7 @@ from mercer.solvers.watch import Clock, Watcher
 
 ROUNDED = 100 * float(np.finfo(np.float32).eps)
 """Next to sqrt(sum c^2) max k(x, x): an error that decisions from float32 values are never near; most are a tenth."""
-UNEVEN = 1e3  # columns whose spreads are so many times apart are worth a word when a fit does not converge
+UNEVEN = 1e3  # a spread so many times that of other columns, or 1, is worth a word when a fit does not converge
 
 
 class SupportMachine(Machine):
@@ -252,8 +252,7 @@ def _remedy(X: Any) -> str:
         return plain
     with np.errstate(over="ignore", invalid="ignore"):
         spread = X.std(axis=0, dtype=np.float64)
-    moving = spread[spread > 0]
-    if not len(moving) or spread.max() <= UNEVEN * max(float(np.median(moving)), 1.0):
+    k, typical = int(spread.argmax()), float(np.median(spread[spread > 0])) if spread.any() else 0.0
+    if spread[k] <= UNEVEN * max(min(typical, 1.0), np.finfo(float).tiny):
         return plain
-    k = int(spread.argmax())
-    return f"Scale X (StandardScaler): column {k} spreads by {spread[k]:.1e}, half of them by {np.median(moving):.1e}."
+    return f"Scale X (StandardScaler): column {k} spreads by {spread[k]:.1e}, half of them by {typical:.1e} or less."

@@ -99,7 +99,7 @@ def prove_hard(found: Found, values: np.ndarray, slack: np.ndarray, roots: np.nd
     form, c = found.form, found.c
     margin = form.margin(found.levels)
     if margin <= 0:
-        return np.inf, np.inf, np.inf, int(form.points[0]), np.inf, np.inf
+        return 0.0, np.inf, np.inf, int(form.points[0]), np.inf, np.inf
     y = np.where(form.box.upper > 0, 1.0, -1.0)
     c, t, slack, roots = c / margin, values / margin, slack / margin, roots[form.points]
     b = form.offset(found.c, found.levels) / margin
@@ -114,8 +114,8 @@ def prove_hard(found: Found, values: np.ndarray, slack: np.ndarray, roots: np.nd
     dual = max(float(np.abs(c).sum()) - off * (1 + abs(b)), 0.0) ** 2 / (2 * above)
     gap = max(objective - dual, 0.0) + EPS * len(c) * objective
     shown = np.maximum(1.0 - signed, np.where(c != 0, signed - 1.0, 0.0))
-    if not np.isfinite(objective):
-        return np.inf, np.inf, float(shown.max()), int(form.points[int(signed.argmin())]), np.inf, np.inf
+    if least <= 0:  # not even on the right sides: nothing is proved
+        return 0.5 * square, np.inf, float(shown.max()), int(form.points[int(signed.argmin())]), np.inf, np.inf
     radius = float(np.sqrt(2 * gap)) + float(np.sqrt(above)) * abs(1 - 1 / least)
     worst = int(form.points[int(np.where(c != 0, np.abs(signed - 1.0), 1.0 - signed).argmax())])
     return objective, gap, max(float(shown.max()), 0.0), worst, radius, _offset_of(form, y, t, b, radius, roots, slack)

@@ -11,11 +11,12 @@ is: it has no solution when a convex combination of the points y_i k(., x_i) is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer._checks import message
+from mercer.solvers._span import fresh
 from mercer.solvers.dual.boxes import solve_box
 from mercer.solvers.dual.forms import Form
 from mercer.solvers.dual.quadratic import BoxAnswer
@@ -79,6 +80,7 @@ def separate(
 
     ``tol`` is the largest violation of y (f + b) >= 1 and its complements, with f + b as it is shown.
     """
+    form = replace(form, box=replace(form.box, gram=fresh(form.box.gram)))  # hulls may be nearer than float32 can tell
     if len(form.box.totals):
         return _between_hulls(form, tol, max_steps, cache, clock, start)
     return _by_stages(form, tol, max_steps, cache, clock, start)
