@@ -20,6 +20,7 @@ from mercer.gram._block import block
 from mercer.gram._fused import FusedSource, _depth
 from mercer.gram._gram import Gram
 from mercer.gram._held import DenseSource, FactorSource, PackedSource
+from mercer.gram._packed import DensePoints
 from mercer.gram._pool import run
 from mercer.gram._product import product
 from mercer.gram._shelf import Shelf
@@ -43,9 +44,12 @@ class Lines:
         Where the segments of columns start and end.
     cache : int
         Bytes of rows that may be kept.
+    shared : bool
+        Whether several problems, each on a thread of its own, read from here.
     """
 
-    def __init__(self, K: Gram, order: np.ndarray, starts: np.ndarray, cache: int = 0) -> None:
+    def __init__(self, K: Gram, order: np.ndarray, starts: np.ndarray, cache: int = 0, *, shared: bool = False) -> None:
+        self.shared = shared
         self.gram, self.engine, self.order, self.starts = K, K.engine, order, starts
         self.source = _by_coordinates(K._source)
         self.source.prepare()
@@ -181,9 +185,11 @@ class Lines:
 
     def _read(self, G: np.ndarray, stride: int, lines: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
         """Copy values of rows on the shelf, and their mirror images."""
-        if len(rows) and len(columns):
-            begins = self.shelf.slot[lines[rows]] * self.shelf.stride
-            pick(self.shelf.numbers, begins, lines[columns], G, stride, rows, columns)
+        begins, every = self.shelf.slot[lines[rows]] * self.shelf.stride, np.arange(len(columns))
+        for i in range(0, len(rows) if len(columns) else 0, 32):
+            tile = np.empty(len(begins[i : i + 32]) * len(columns), G.dtype)
+            pick(self.shelf.numbers, begins[i : i + 32], lines[columns], tile)
+            spread(tile, G, stride, rows[i : i + 32], columns, every)
 
     def _computed(
         self, G: np.ndarray, stride: int, lines: np.ndarray, rows: np.ndarray, columns: np.ndarray, threads: int
@@ -197,14 +203,22 @@ class Lines:
         fresh[rows] = True
         mirrored = np.flatnonzero(~fresh[columns])  # the others are written by their own rows
 
+        step = self._rows_at_once()
+
         def work(i: int, buffers: Buffers) -> Iterator[None]:
-            a = min(i + 64, len(rows))
+            a = min(i + step, len(rows))
             tile = buffers.tile("entering", a - i, len(columns), G.dtype)
             source.values(i, a, 0, len(columns), tile, buffers)
             yield
             spread(tile.reshape(-1), G, stride, rows[i:a], columns, mirrored)
 
-        run(range(0, len(rows), 64), work, threads, Buffers)
+        run(range(0, len(rows), step), work, threads, Buffers)
+
+    def _rows_at_once(self) -> int:
+        """Return the rows of a task: enough for a matrix product, or for a panel of CSR rows made dense, to pay."""
+        if not isinstance(self.source, FusedSource) or self.source.direct:
+            return 64
+        return 512 if self.shared else 128 if isinstance(self.source.pairs[0].left, DensePoints) else 256
 
 
 def _by_coordinates(source: Source) -> Source:
@@ -262,15 +276,13 @@ def spread(P: Any, G: Any, stride: Any, rows: Any, columns: Any, mirrored: Any) 
 
 
 @compiled
-def pick(numbers: Any, begins: Any, at: Any, G: Any, stride: Any, rows: Any, columns: Any) -> None:
-    """G[rows, columns] = numbers[begins + at], and mirrored."""
-    for a in range(rows.size):
-        r, begin = rows[a], begins[a]
-        row = G[r * stride : r * stride + stride]
-        for t in range(columns.size):
-            value = numbers[begin + at[t]]
-            row[columns[t]] = value
-            G[columns[t] * stride + r] = value
+def pick(numbers: Any, begins: Any, at: Any, P: Any) -> None:
+    """P[r, t] = numbers[begins[r] + at[t]]."""
+    q = at.size
+    for r in range(begins.size):
+        begin, values = begins[r], P[r * q : r * q + q]
+        for t in range(q):
+            values[t] = numbers[begin + at[t]]
 
 
 @compiled

@@ -53,8 +53,24 @@ class DensePoints:
         return np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64).astype(self.rows.dtype)
 
     def take(self, index: Index) -> DensePoints:
-        """Return some of the rows."""
-        return padded(self.rows[: self.n][index], self.rows.dtype)
+        """Return some of the rows, copied once; what is known of their squares goes with them."""
+        if isinstance(index, slice):
+            n = len(range(*index.indices(self.n)))
+        else:
+            index = np.asarray(index)
+            index = np.flatnonzero(index) if index.dtype == bool else index
+            n = len(index)
+        rows = np.empty((-(-max(n, 1) // WIDTH) * WIDTH, self.depth), self.rows.dtype)
+        if isinstance(index, slice):
+            rows[:n] = self.rows[: self.n][index]
+        else:
+            np.take(self.rows, index, axis=0, out=rows[:n], mode="wrap")  # checks nothing, and so needs no buffer
+        rows[n:] = 0
+        taken = DensePoints(rows, n)
+        if "squares" in self.__dict__:
+            taken.__dict__["squares"] = np.zeros(len(rows), rows.dtype)
+            taken.squares[:n] = self.squares[: self.n][index]
+        return taken
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Front:
     def __init__(
         self, problem: BoxQuadratic, start: np.ndarray | None, tol: float, lines: Lines, line: np.ndarray,
         place: np.ndarray, spans: list[tuple[int, int, int]], exact: Exact, diag: np.ndarray,
-        threads: int, shared: bool,
+        threads: int,
     ) -> None:  # fmt: skip  # the problem, then where its rows stand
         self.problem, self.tol, self.lines, self.line, self.place = problem, tol, lines, line, place
         self.spans, self.exact = spans, exact
@@ -54,7 +54,7 @@ class Front:
         self.idle, self.least_violation = 0, np.inf
         self.members = Members(problem.size, lines, line)
         self.standing: Standing = survey(self.c, self.lo, self.hi, self.F, self.group, self.sums)
-        self.threads, self.shared = threads, shared
+        self.threads = threads
 
     # ------------------------------------------------------------ a round
 
@@ -114,9 +114,9 @@ class Front:
         if len(np.unique(lines)) < len(lines):  # both variables of a row of a regression
             lines, at = np.unique(lines, return_inverse=True)
             v = np.bincount(at, change)
-        elif self.shared or not self.lines.keeps:
+        if self.lines.shared or not self.lines.keeps:
             pass  # shared ones went to the shelf for all problems at once
-        elif self.lines.dear:
+        elif self.lines.dear or len(lines) < len(moved):
             keep = np.ones(len(lines), bool)
         else:
             c = self.c[moved] + change

@@ -33,8 +33,7 @@ class Members:
         self.lines, self.line = lines, line
         self.most = min(MOST_SET, whole_lanes(size))
         self.room = min(LEAST_SET, whole_lanes(size))
-        self.stride = self.room + PADDING
-        self.G = np.zeros(self.room * self.stride, lines.dtype)
+        self.side, self.stride, self.G = 0, 0, np.zeros(0, lines.dtype)
         self.count = 0
         self.member = np.full(self.room, -1, np.int64)  # place -> variable
         self.place = np.full(size, -1, np.int64)  # variable -> place
@@ -92,6 +91,8 @@ class Members:
             self.member[target], self.place[moved], self.member[source] = moved, target, -1
             self.since[target], self.was_safe[target] = self.since[source], self.was_safe[source]
             move(self.G, self.stride, before, source, target)
+        if total > self.side:
+            self._widen(total, min(before, total))
         if len(new):
             self.lines.enter(self.G, self.stride, self.line[self.who], to, threads)
 
@@ -164,13 +165,18 @@ class Members:
         return np.asarray(order)
 
     def _grow(self) -> None:
-        room = min(2 * self.room, self.most)
-        more = room - self.room
+        more = min(2 * self.room, self.most) - self.room
         if more <= 0:
             return
-        G = np.zeros((room, room + PADDING), self.lines.dtype)
-        G[: self.count, : self.count] = self.G.reshape(self.room, self.stride)[: self.count, : self.count]
-        self.G, self.room, self.stride = G.reshape(-1), room, room + PADDING
+        self.room += more
         self.member = np.concatenate([self.member, np.full(more, -1)])
         self.since = np.concatenate([self.since, np.zeros(more, np.int64)])
         self.was_safe = np.concatenate([self.was_safe, np.zeros(more, bool)])
+
+    def _widen(self, total: int, old: int) -> None:
+        """Make the block wider, half as much again or more, and copy what is there."""
+        side = min(self.room, max(whole_lanes(total), whole_lanes(3 * self.side // 2)))
+        G = np.zeros((side, side + PADDING), self.lines.dtype)
+        if old:
+            G[:old, :old] = self.G.reshape(self.side, self.stride)[:old, :old]
+        self.G, self.side, self.stride = G.reshape(-1), side, side + PADDING

@@ -98,11 +98,12 @@ def _fronts(
     problems: Sequence[BoxQuadratic], layout: Plan, tol: float, starts: list[np.ndarray | None], cache: int | None
 ) -> list[Front]:
     K = problems[0].gram
-    lines, exact, diag = Lines(K, layout.order, layout.starts, _cache(K, cache)), Exact(K), K.diag()
     shared = len(problems) > 1
+    lines = Lines(K, layout.order, layout.starts, _cache(K, cache), shared=shared)
+    exact, diag = Exact(K), K.diag()
     threads = 1 if shared else K.engine.n_threads
     return [
-        Front(problem, start, tol, lines, layout.position[problem.rows], *layout.local(k), exact, diag, threads, shared)
+        Front(problem, start, tol, lines, layout.position[problem.rows], *layout.local(k), exact, diag, threads)
         for k, (problem, start) in enumerate(zip(problems, starts, strict=True))
     ]
 
