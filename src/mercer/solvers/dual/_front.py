@@ -190,6 +190,6 @@ class Front:
         """Return what was found; ``stopped`` is why, unless it is over."""
         c, lo, hi, F = self.c, self.lo, self.hi, self.F
         return BoxAnswer(
-            c, F, levels(c, lo, hi, F, self.group, self.sums), self.standing.violation, self.steps,
+            c, F, levels(c, lo, hi, F, self.group, self.sums, self.standing), self.standing.violation, self.steps,
             stopped if self.status is None else self.status,
         )  # fmt: skip  # in the order of the record

@@ -46,14 +46,23 @@ def survey(c: np.ndarray, lo: np.ndarray, hi: np.ndarray, F: np.ndarray, group: 
     return Standing(np.zeros(1), np.zeros(1), worst)
 
 
-def levels(c: np.ndarray, lo: np.ndarray, hi: np.ndarray, F: np.ndarray, group: np.ndarray, sums: int) -> np.ndarray:
+def levels(
+    c: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    F: np.ndarray,
+    group: np.ndarray,
+    sums: int,
+    at: Standing | None = None,
+) -> np.ndarray:
     """Return the multiplier of each sum: the mean gradient of free variables, else the middle of what is possible."""
     found = np.zeros(sums)
     if not sums:
         return found
-    at = survey(c, lo, hi, F, group, sums)
+    at = survey(c, lo, hi, F, group, sums) if at is None else at
+    inside = (c > lo) & (c < hi)
     for g in range(sums):
-        free = (c > lo) & (c < hi) & (group == g)
+        free = inside & (group == g) if sums > 1 else inside
         if free.any():
             found[g] = float(F[free].mean())
         else:

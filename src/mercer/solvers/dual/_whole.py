@@ -94,6 +94,7 @@ class _Whole:
             return self._solve(tol, most, clock)
         except KeyboardInterrupt:
             self._start_from(self.block.c[: self.q])
+            self._look()
             return Status.INTERRUPTED
 
     def _start_from(self, c: np.ndarray) -> None:
@@ -101,13 +102,15 @@ class _Whole:
         b, q, linear = self.block, self.q, self.linear
         Qc = b.G.reshape(-1, b.stride)[:q, :q] @ c + b.ridge[:q] * c + self.problem.shift * c.sum() if c.any() else 0.0
         self.c, b.c[:q], b.F[:q] = c, c, linear + Qc
-        self.standing = survey(c, self.lo, self.hi, b.F[:q], self.group, self.sums)
+
+    def _look(self) -> float:
+        self.standing = survey(self.c, self.lo, self.hi, self.block.F[: self.q], self.group, self.sums)
+        return self.standing.violation
 
     def _solve(self, tol: float, most: int, clock: Clock) -> Status:
         block, q, least, idle = self.block, self.q, np.inf, 0
         while True:
-            self.standing = survey(self.c, self.lo, self.hi, block.F[:q], self.group, self.sums)
-            worst = self.standing.violation
+            worst = self._look()
             if worst < tol:
                 return Status.CONVERGED
             stop = clock.step(self.steps, worst)
@@ -127,7 +130,7 @@ class _Whole:
     def answer(self, status: Status) -> BoxAnswer:
         """Return what was found."""
         c, F = self.c.copy(), self.block.F[: self.q].copy()
-        found = levels(c, self.lo, self.hi, F, self.group, self.sums)
+        found = levels(c, self.lo, self.hi, F, self.group, self.sums, self.standing)
         return BoxAnswer(c, F, found, self.standing.violation, self.steps, status)
 
 
@@ -156,4 +159,6 @@ def solve_each(
 def _untouched(problem: BoxQuadratic) -> BoxAnswer:
     lo, hi = box(problem)
     c = feasible(problem, None, lo, hi)
-    return _Whole(problem, _exact(problem.gram, problem.rows), c, lo, hi, by_row=False).answer(Status.INTERRUPTED)
+    whole = _Whole(problem, _exact(problem.gram, problem.rows), c, lo, hi, by_row=False)
+    whole.solve(np.inf, 0, Clock("solve_boxes"))
+    return whole.answer(Status.INTERRUPTED)
