@@ -70,6 +70,44 @@ def conjugate_gradients(
         return best
 
 
+def refined(
+    fine: Map,
+    coarse: Map,
+    B: np.ndarray,
+    precondition: Map,
+    *,
+    tol: float,
+    least: float,
+    max_steps: int,
+    clock: Clock,
+    start: np.ndarray | None = None,
+) -> Run:
+    """Solve A Z = B by rounds: residuals with the fine map, corrected by the coarse one as far as ``least`` at most.
+
+    So the steps cost what the coarse map costs, and the answer is as good as the fine one. Ends as stalled when a round
+    no longer halves the residual.
+    """
+    size = np.maximum(np.linalg.norm(B, axis=0), np.finfo(float).tiny)
+    Z, steps, best = np.zeros_like(B) if start is None else start.copy(), 0, np.inf
+    status: Status | None = None
+    while True:
+        R = B - fine(Z) if Z.any() else B.copy()
+        residual = np.linalg.norm(R, axis=0) / size
+        worst = float(residual.max())
+        if worst <= tol:
+            return Run(Z, residual, steps, Status.CONVERGED)
+        if status in (Status.DEADLINE, Status.INTERRUPTED):
+            return Run(Z, residual, steps, status)
+        if worst > 0.5 * best or steps >= max_steps:
+            return Run(Z, residual, steps, Status.STALLED if worst > 0.5 * best else Status.MAX_STEPS)
+        best = worst
+        inner = conjugate_gradients(
+            coarse, R, precondition,
+            tol=max(least, 0.5 * tol / worst), max_steps=max_steps - steps, clock=clock,
+        )  # fmt: skip  # the system, then how to solve it
+        Z, steps, status = Z + inner.Z, steps + inner.steps, inner.status
+
+
 def _descend(
     apply: Map,
     precondition: Map,

@@ -15,14 +15,16 @@ from mercer.functions import choose_centers
 from mercer.gram import Gram
 from mercer.gram._normal import is_stored, normal_product, transposed_product
 from mercer.losses import traits
-from mercer.solvers._conjugate import conjugate_gradients
+from mercer.solvers._conjugate import conjugate_gradients, refined
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._span import Span
 from mercer.solvers._triangular import solve_lower
 from mercer.solvers.problem import Problem
+from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
-SINGLE = 1e-5  # residuals down to here are reached with float32 tiles and a float32 preconditioner
+SINGLE = 1e-5  # residuals down to here are reached with float32 tiles, if all goes well
+LEAST = 1e-3  # what a round of refinement with them takes off
 FLOAT64_UP_TO = 300  # centres: below, a float64 preconditioner costs nothing to speak of
 FLOOR = 3e-7  # the least shift, relative to the trace, that keeps a float32 preconditioner definite
 FREE = 10**8  # flops that take no time to speak of
@@ -90,14 +92,21 @@ class CenterGradients(Solver):
     def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
         """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
         chosen = problem if problem.centers is not None else self._with_centers(problem)
-        system = _Normal(chosen, fine=self.tol < SINGLE)
-        run = conjugate_gradients(
-            system.apply, system.right, lambda R: R,
-            tol=self.tol, max_steps=self.max_steps, clock=clock, start=system.start(state.get("c")),
-        )  # fmt: skip  # the system, then how to solve it
+        coarse = _Normal(chosen, fine=False)
+        system, run = coarse, None
+        how: dict[str, Any] = {"max_steps": self.max_steps, "clock": clock}
+        start = coarse.start(state.get("c"))
+        if self.tol >= SINGLE:
+            run = conjugate_gradients(coarse.apply, coarse.right, _as_it_is, tol=self.tol, start=start, **how)
+        if run is None or run.status is Status.STALLED:  # single precision does not get there: correct it in double
+            start, before = (start, 0) if run is None else (run.Z, run.steps)
+            system = _Normal(chosen, fine=True, like=coarse)
+            how |= {"least": LEAST, "start": start}
+            run = refined(system.apply, coarse.apply, system.right, _as_it_is, tol=self.tol, **how)
+            run.steps += before
         c, b = system.answer(run.Z)
         n, m = len(problem.y), chosen.n_coefficients
-        passes = 1 if is_stored(system.columns) else run.steps + 3
+        passes = 1 if is_stored(coarse.columns) else run.steps + 3
         stats = {"rank": len(system.kept), "n_centers": m, "kernel_values": passes * n * m}
         centers = None if chosen is problem else chosen.centers
         return Answer(c, b, run.status, run.steps, float(run.residual.max()), stats, {"c": c}, centers)
@@ -108,16 +117,21 @@ class CenterGradients(Solver):
         return dataclasses.replace(problem, centers=found)
 
 
+def _as_it_is(R: np.ndarray) -> np.ndarray:
+    return R
+
+
 @dataclass(frozen=True, eq=False)
 class _Normal:
     """The normal equations in beta. K_CC, scaled to unit diagonal, is L L' + shift I: T = L'."""
 
     problem: Problem
     fine: bool
+    like: _Normal | None = None  # whose unknowns are taken
 
     @cached_property
     def span(self) -> Span:
-        return Span(self.problem)
+        return Span(self.problem) if self.like is None else self.like.span
 
     @cached_property
     def columns(self) -> Gram:
@@ -154,7 +168,9 @@ class _Normal:
 
     @cached_property
     def inner(self) -> dict[float, np.ndarray]:
-        """Lower G with G G' = (sum w / m) T T' + lam I, for each lam."""
+        """Lower G with G G' = the spectrum + lam I, for each lam."""
+        if self.like is not None:
+            return self.like.inner
         return {float(lam): self._factor(float(lam)) for lam in np.unique(self.problem.lam)}
 
     @cached_property
@@ -164,10 +180,10 @@ class _Normal:
         if not _worth(len(problem.y), m):
             rows = self.span.norm.L * self.sizes
             share = self.total / problem.n_coefficients
-            if self.fine or m <= FLOAT64_UP_TO:
+            if m <= FLOAT64_UP_TO:
                 return np.asarray(dlauum(np.asfortranarray(rows), lower=1)[0]) * share
             return np.asarray(slauum(np.asarray(rows, np.float32, order="F"), lower=1, overwrite_c=1)[0]) * share
-        return self._over_rows(np.float64 if self.fine or m <= FLOAT64_UP_TO else np.float32)
+        return self._over_rows(np.float64 if m <= FLOAT64_UP_TO else np.float32)
 
     def _over_rows(self, dtype: Any) -> np.ndarray:
         """Return the sum over four random rows a centre, or as many as cost nothing, scaled up; over all if few."""

@@ -10,12 +10,11 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import ssyrk
 
 from mercer.gram import RandomPivots, random_pivots
-from mercer.solvers._conjugate import Map, Run, conjugate_gradients
+from mercer.solvers._conjugate import Map, conjugate_gradients, refined
 from mercer.solvers._solver import Answer, Solver, not_least_squares_on_all
 from mercer.solvers._span import fresh
 from mercer.solvers._system import System
 from mercer.solvers.problem import Problem
-from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
 SINGLE = 1e-4  # residuals down to here are reached with float32 tiles
@@ -76,32 +75,12 @@ class ConjugateGradients(Solver):
                 tol=self.tol, max_steps=self.max_steps, clock=clock, start=first,
             )  # fmt: skip  # the system, then how to solve it
             return system.answered(run, stats)
-        return system.answered(self._refined(system, coarse, precondition, clock, start), stats)
-
-    def _refined(self, system: System, coarse: Map, precondition: Map, clock: Clock, start: Any) -> Run:
-        """Correct coarse solutions by residuals in double until the tolerance holds there."""
-        B, K = system.right, fresh(system.gram)
-        size = np.maximum(np.linalg.norm(B, axis=0), np.finfo(float).tiny)
-        Z, steps, best = np.zeros_like(B) if start is None else start.copy(), 0, np.inf
-        status = Status.STALLED
-        residual = np.ones(B.shape[1])
-        while True:
-            R = B - system.scaled(K, Z) if Z.any() else B.copy()
-            residual = np.linalg.norm(R, axis=0) / size
-            worst = float(residual.max())
-            if worst <= self.tol:
-                return Run(Z, residual, steps, Status.CONVERGED)
-            if worst > 0.5 * best or steps >= self.max_steps or status in (Status.DEADLINE, Status.INTERRUPTED):
-                status = status if worst > 0.5 * best or steps < self.max_steps else Status.MAX_STEPS
-                return Run(Z, residual, steps, status)
-            best = worst
-            inner = conjugate_gradients(
-                coarse, R, precondition,
-                tol=max(SINGLE, 0.5 * self.tol / worst), max_steps=self.max_steps - steps, clock=clock,
-            )  # fmt: skip  # the system, then how to solve it
-            Z, steps = Z + inner.Z, steps + inner.steps
-            if inner.status in (Status.DEADLINE, Status.INTERRUPTED):
-                status = inner.status
+        K = fresh(system.gram)
+        run = refined(
+            lambda V: system.scaled(K, V), coarse, system.right, precondition,
+            tol=self.tol, least=SINGLE, max_steps=self.max_steps, clock=clock, start=start,
+        )  # fmt: skip  # the system, then how to solve it
+        return system.answered(run, stats)
 
     def _pivots(self, system: System) -> RandomPivots | None:
         n = len(system.rows)
