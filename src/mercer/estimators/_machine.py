@@ -46,6 +46,17 @@ def watched(estimator: Any, X: Any = None, y: Any = None, sample_weight: Any = N
     To be used in a ``fit`` under ``with_callbacks``, around all of it up to the last fitted attribute.
     """
     shown = Progress() if getattr(estimator, "verbose", False) else None
+    try:
+        with _told(estimator, X, y, sample_weight, shown) as watch:
+            yield watch
+    finally:
+        if shown is not None:
+            shown.close()
+
+
+@contextmanager
+def _told(estimator: Any, X: Any, y: Any, sample_weight: Any, shown: Watcher | None) -> Iterator[Watcher | None]:
+    """Tell the callbacks that a fit begins and ends, and yield what tells them of its steps."""
     if not hasattr(estimator, "_init_callback_context"):
         yield shown
         return

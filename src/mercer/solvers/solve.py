@@ -190,7 +190,7 @@ def solve(
     if (reason := chosen.refuses(problem)) is not None:
         refuse("solve", "a solver that takes this problem", type(chosen).__name__, reason)
     begun = time.perf_counter()
-    clock = Clock(type(chosen).__name__, deadline, watch)
+    clock = Clock(type(chosen).__name__, deadline, watch, tol=getattr(chosen, "tol", 0.0) or 0.0)
     answer = chosen.run(problem, clock, {} if start is None else start.state)
     if answer.centers is not None:
         problem = replace(problem, centers=answer.centers)

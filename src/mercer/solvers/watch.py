@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -13,12 +15,13 @@ from mercer.solvers.solution import Status
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a solver: its number, how far the worst target is from done, and the seconds since the start."""
+    """One step of a solver: its number, how far the worst target is from done, the seconds since the start, the aim."""
 
     number: int
     residual: float
     seconds: float
     solver: str
+    tol: float = 0.0
 
 
 Watcher = Callable[[Step], Any]
@@ -32,6 +35,7 @@ class Clock:
     deadline: float | None = None
     watch: Watcher | None = None
     started: float = field(default_factory=time.perf_counter)
+    tol: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -40,28 +44,102 @@ class Clock:
 
     def step(self, number: int, residual: float) -> Status | None:
         """Report a step; return why to stop, or None to go on."""
-        if self.watch is not None and self.watch(Step(number, residual, self.seconds, self.solver)):
+        if self.watch is not None and self.watch(Step(number, residual, self.seconds, self.solver, self.tol)):
             return Status.INTERRUPTED
         return Status.DEADLINE if self.deadline is not None and self.seconds > self.deadline else None
 
 
 class Progress:
-    """A watcher that shows each step on one line of standard error.
+    """A watcher that shows a bar on standard error: tqdm's where it is installed, else one of characters.
+
+    The bar is full when the residual, which falls by factors, is down to the tolerance.
+
+    Parameters
+    ----------
+    stream : text file, optional
+        Where to; None is standard error.
+    every : float
+        Seconds between two looks.
 
     Examples
     --------
     >>> from mercer.solvers import Progress, Step
     >>> import io
-    >>> Progress(stream=io.StringIO())(Step(3, 1e-2, 0.5, "PCG"))
+    >>> stream = io.StringIO()
+    >>> with Progress(stream) as watch:
+    ...     watch(Step(0, 1.0, 0.0, "PCG", 1e-4))
+    ...     watch(Step(3, 1e-2, 0.5, "PCG", 1e-4))
+    >>> stream.getvalue().splitlines()[-1]
+    'PCG [##########..........] step 3, residual 1.00e-02, 0.5 s'
     """
 
     def __init__(self, stream: Any = None, every: float = 0.2) -> None:
-        self.stream, self.every, self._last = stream or sys.stderr, every, -1.0
+        self.stream, self.every, self._last, self._first = stream, every, -math.inf, 0.0
+        self._bar: _Bar | _Tqdm | None = None
 
     def __call__(self, step: Step) -> None:
         """Show the step, unless one was shown just before."""
+        self._first = max(self._first, step.residual) if math.isfinite(step.residual) else self._first
         if step.seconds - self._last < self.every and step.number:
             return
         self._last = step.seconds
-        self.stream.write(f"\r{step.solver}: step {step.number}, residual {step.residual:.2e}, {step.seconds:.1f} s")
+        self._bar = self._bar or (_Tqdm() if self.stream is None and _has_tqdm() else _Bar(self.stream or sys.stderr))
+        told = f"step {step.number}, residual {step.residual:.2e}, {step.seconds:.1f} s"
+        self._bar.show(step.solver, _share(step, self._first), told)
+
+    def close(self) -> None:
+        """End the line."""
+        if self._bar is not None:
+            self._bar.close()
+        self._bar, self._last, self._first = None, -math.inf, 0.0
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _share(step: Step, first: float) -> float:
+    """Return how much of the way is behind, counted in factors of the residual."""
+    if not (0 < step.tol < first and step.residual > 0):
+        return 0.0
+    return min(max(math.log(first / step.residual) / math.log(first / step.tol), 0.0), 1.0)
+
+
+def _has_tqdm() -> bool:
+    return importlib.util.find_spec("tqdm") is not None
+
+
+class _Bar:
+    """A bar of characters on one line."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def show(self, solver: str, share: float, told: str) -> None:
+        full = round(20 * share)
+        self.stream.write(f"\r{solver} [{'#' * full}{'.' * (20 - full)}] {told}")
         self.stream.flush()
+
+    def close(self) -> None:
+        self.stream.write("\n")
+        self.stream.flush()
+
+
+class _Tqdm:
+    """A bar of tqdm, which is one of HTML in notebooks."""
+
+    def __init__(self) -> None:
+        from tqdm.auto import tqdm
+
+        self.bar = tqdm(total=100, bar_format="{desc} |{bar:20}| {postfix}", leave=True)
+
+    def show(self, solver: str, share: float, told: str) -> None:
+        self.bar.set_description_str(solver, refresh=False)
+        self.bar.set_postfix_str(told, refresh=False)
+        self.bar.n = round(100 * share)
+        self.bar.refresh()
+
+    def close(self) -> None:
+        self.bar.close()
