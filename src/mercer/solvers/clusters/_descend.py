@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mercer.solvers.clusters._sums import Sums
+from mercer.solvers.clusters._sums import EPS, Sums
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass
@@ -44,7 +42,7 @@ def means_of(sums: Sums, within: np.ndarray | None = None) -> Means:
     W, S = sums.sizes, sums.within() if within is None else within
     there = W > 0
     W = np.where(there, W, 1.0)
-    objective = float(sums.weights @ sums.diagonal) - float((S / W)[there].sum())
+    objective = sums.total - float((S / W)[there].sum())
     return Means(np.where(there, -2.0 / W, 0.0), np.where(there, S / W**2, np.inf), objective)
 
 
@@ -55,7 +53,6 @@ def descend(sums: Sums, labels: np.ndarray, max_iter: int, tol: float, clock: Cl
     rounding, or a K that is not psd, allows no progress.
     """
     best: Run | None = None
-    room = 64 * EPS * float(sums.weights @ np.abs(sums.diagonal))
     step = moved = 0
     objectives: list[float] = []
     try:
@@ -63,7 +60,7 @@ def descend(sums: Sums, labels: np.ndarray, max_iter: int, tol: float, clock: Cl
             moved += int(np.count_nonzero(labels != sums.labels)) if step else 0
             sums.follow(labels)
             means = means_of(sums)
-            if best is not None and means.objective > best.objective + room:
+            if best is not None and means.objective > best.objective + sums.rounding:
                 best.status = Status.STALLED
                 break
             slow = best is not None and best.objective - means.objective <= tol * abs(best.objective)

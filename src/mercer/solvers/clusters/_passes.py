@@ -8,22 +8,37 @@ from mercer._jit import compiled
 
 
 @compiled
+def fill(K: Any, rows: Any, ends: Any, weights: Any, a: Any, b: Any, G: Any) -> None:
+    """G[c, a:b] = the sum of w[q] K[rows[q], a:b] over the rows up to ends[c]: four rows at a time."""
+    q = 0
+    for c in range(G.shape[0]):
+        g = G[c, a:b]
+        for t in range(g.size):
+            g[t] = 0.0
+        while q + 4 <= ends[c]:
+            r0, r1, r2, r3 = K[rows[q], a:b], K[rows[q + 1], a:b], K[rows[q + 2], a:b], K[rows[q + 3], a:b]
+            w0, w1, w2, w3 = weights[q], weights[q + 1], weights[q + 2], weights[q + 3]
+            for t in range(g.size):
+                g[t] += (w0 * r0[t] + w1 * r1[t]) + (w2 * r2[t] + w3 * r3[t])
+            q += 4
+        while q < ends[c]:
+            r0 = K[rows[q], a:b]
+            w0 = weights[q]
+            for t in range(g.size):
+                g[t] += w0 * r0[t]
+            q += 1
+
+
+@compiled
 def shift(K: Any, rows: Any, old: Any, new: Any, weights: Any, a: Any, b: Any, G: Any) -> None:
-    """G[new[q], a:b] += w K[rows[q], a:b], and the same off G[old[q]]; -1 is no cluster. Columns stay in cache."""
+    """G[new[q], a:b] += w K[rows[q], a:b], and the same off G[old[q]]. Columns stay in cache."""
     for q in range(rows.size):
-        r = K[rows[q], a:b]
+        r, g, h = K[rows[q], a:b], G[new[q], a:b], G[old[q], a:b]
         w = weights[q]
-        if new[q] >= 0:
-            g = G[new[q], a:b]
-            if old[q] >= 0:
-                h = G[old[q], a:b]
-                for t in range(r.size):
-                    x = w * r[t]
-                    g[t] += x
-                    h[t] -= x
-            else:
-                for t in range(r.size):
-                    g[t] += w * r[t]
+        for t in range(r.size):
+            x = w * r[t]
+            g[t] += x
+            h[t] -= x
 
 
 @compiled

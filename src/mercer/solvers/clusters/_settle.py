@@ -13,8 +13,8 @@ import numpy as np
 
 from mercer.gram import Gram, gram
 from mercer.kernels._views import take
-from mercer.solvers.clusters._descend import EPS, Means, means_of, step_from
-from mercer.solvers.clusters._sums import Sums
+from mercer.solvers.clusters._descend import Means, means_of, step_from
+from mercer.solvers.clusters._sums import EPS, StoredSums, Sums
 from mercer.solvers.clusters.problem import Clustering, part
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
@@ -78,11 +78,20 @@ def within_clusters(problem: Clustering, labels: np.ndarray) -> np.ndarray:
     return found
 
 
+def _within(problem: Clustering, sums: Sums, labels: np.ndarray) -> np.ndarray:
+    """Return the sums within clusters in float64: those kept up, where the values of K are all there is to know."""
+    return sums.within() if isinstance(sums, StoredSums) and _is_exact(problem) else within_clusters(problem, labels)
+
+
+def _is_exact(problem: Clustering) -> bool:
+    """Whether the values of K leave nothing open: they were given, or are in double."""
+    return problem.gram.kernel is None or problem.gram.dtype == np.float64
+
+
 def settle(problem: Clustering, sums: Sums, labels: np.ndarray, max_iter: int, clock: Clock) -> Settled:
     """Go on with Lloyd's steps until none in float64 changes the partition; the objective never rises."""
     error = error_of_entries(problem.gram)
-    labels, S = labels.copy(), within_clusters(problem, labels)
-    room = 64 * EPS * float(sums.weights @ np.abs(sums.diagonal))
+    labels, S = labels.copy(), _within(problem, sums, labels)
     for step in range(max_iter + 1):
         means = means_of(sums, S)
         doubtful = _doubtful(sums, means, labels, error)
@@ -93,9 +102,9 @@ def settle(problem: Clustering, sums: Sums, labels: np.ndarray, max_iter: int, c
             return Settled(labels, S, step, stop or Status.MAX_STEPS)
         before, previous = labels.copy(), S
         labels[moved] = new
-        S = S + change if change is not None else within_clusters(problem, labels)
         sums.follow(labels)
-        if means_of(sums, S).objective > means.objective + room:
+        S = S + change if change is not None else _within(problem, sums, labels)
+        if means_of(sums, S).objective > means.objective + sums.rounding:
             sums.follow(before)
             return Settled(before, previous, step, Status.STALLED)
     raise AssertionError  # the last step returns
@@ -117,7 +126,7 @@ def _look_again(
     problem: Clustering, sums: Sums, means: Means, labels: np.ndarray, doubtful: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return the points that Lloyd's step in float64 moves, where to, and what that does to the sums within."""
-    if problem.gram.kernel is None or problem.gram.dtype == np.float64:
+    if _is_exact(problem):
         new = step_from(sums, means, labels)
         moved = np.flatnonzero(new != labels)
         return moved, new[moved], None

@@ -14,6 +14,7 @@ from mercer.gram._make import SMALL
 from mercer.gram._pool import run
 from mercer.kernels._views import take
 
+EPS = float(np.finfo(np.float64).eps)
 COLUMNS = 2048  # of the sums of all clusters that stay in cache while rows are added
 LONG = 2**21  # operations: below, threads cost more than they save
 
@@ -28,6 +29,8 @@ class Sums(ABC):
     def __init__(self, n: int, k: int, weights: np.ndarray, diagonal: np.ndarray, threads: int, dtype: Any) -> None:
         self.n, self.k, self.weights, self.diagonal, self.threads = n, k, weights, diagonal, threads
         self.same = 64 * float(np.finfo(dtype).eps)
+        self.total = float(weights @ diagonal)  # of squared norms
+        self.rounding = 64 * EPS * float(weights @ np.abs(diagonal))
         self.G = np.zeros((k, n))
         self.labels = np.full(n, -1)
 
@@ -82,12 +85,11 @@ class Sums(ABC):
         return best, second, label
 
     def _each_piece(self, work: Callable[[int, int], None], cost: int) -> None:
-        """Do the work for all columns, a piece that stays in cache at a time; on all threads where it is long."""
-        pieces = [(a, min(a + COLUMNS, self.n)) for a in range(0, self.n, COLUMNS)]
+        """Do the work for all columns; where it is long a piece that stays in cache at a time, on all threads."""
         if cost < LONG:
-            for a, b in pieces:
-                work(a, b)
+            work(0, self.n)
         else:
+            pieces = [(a, min(a + COLUMNS, self.n)) for a in range(0, self.n, COLUMNS)]
             run(pieces, lambda piece, _: work(*piece), self.threads, lambda: None)
 
 
@@ -102,19 +104,26 @@ class StoredSums(Sums):
         return self.values[indices].astype(np.float64)
 
     def fill(self, labels: np.ndarray) -> None:
-        self.G[...] = 0.0
-        some = np.flatnonzero(labels >= 0)
-        self._shift(some, np.full(len(some), -1), labels[some])
+        rows = np.argsort(labels, kind="stable")[int(np.count_nonzero(labels < 0)) :]
+        if self.values.size <= SMALL:
+            self.G[...] = 0.0
+            np.add.at(self.G, labels[rows], self.weights[rows, None] * self.values[rows])
+            return
+        from mercer.solvers.clusters import _passes
+
+        ends, weights = np.searchsorted(labels[rows], np.arange(self.k), side="right"), self.weights[rows]
+
+        def work(a: int, b: int) -> None:
+            _passes.fill(self.values, rows, ends, weights, a, b, self.G)
+
+        self._each_piece(work, len(rows) * self.n)
 
     def move(self, rows: np.ndarray, new: np.ndarray) -> None:
-        self._shift(rows, self.labels[rows], new)
-
-    def _shift(self, rows: np.ndarray, old: np.ndarray, new: np.ndarray) -> None:
+        old = self.labels[rows]
         if self.values.size <= SMALL:
             weighted = self.weights[rows, None] * self.values[rows]
             np.add.at(self.G, new, weighted)
-            there = old >= 0
-            np.subtract.at(self.G, old[there], weighted[there])
+            np.subtract.at(self.G, old, weighted)
             return
         from mercer.solvers.clusters import _passes
 

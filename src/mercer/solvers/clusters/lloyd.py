@@ -200,7 +200,8 @@ class Lloyd:
         if K.kernel is not None and K.dtype != np.float64 and K.shape[0] <= DOUBLE_UP_TO:
             problem = replace(problem, gram=double(K))
         values = self._values(problem.gram)
-        heights = _heights(problem, values)
+        known = not self.start.drawn and K.kernel is None  # nothing is drawn, and K is what it is
+        heights = np.zeros(K.shape[0]) if known else _heights(problem, values)
         if problem.gram.kernel is not None and problem.gram.dtype != np.float64 and _too_coarse(problem, heights):
             problem = replace(problem, gram=double(K))
             values = self._values(problem.gram)
