@@ -27,6 +27,8 @@ MODULES = (
     "ridge",
     "tuning",
     "machines",
+    "clusters",
+    "distances",
 )
 PACKAGES = ("mercer", "numpy", "scipy", "numba", "scikit-learn", "scikit-learn-intelex", "pykeops", "torch")
 HERE = Path(__file__).parent

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from mercer.gram._pool import run
-from mercer.solvers.clusters._descend import EPS, Run
+from mercer.solvers.clusters._descend import Run
+from mercer.solvers.clusters._sums import EPS
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
