@@ -10,9 +10,9 @@ from scipy.optimize import linear_sum_assignment
 
 from mercer._checks import positive
 from mercer.gram.rpcholesky import generator
-from mercer.solvers.clusters._descend import EPS, descend, means_of
+from mercer.solvers.clusters._descend import descend, means_of
 from mercer.solvers.clusters._settle import double, within_clusters
-from mercer.solvers.clusters._sums import Sums, sums_of, values_of
+from mercer.solvers.clusters._sums import EPS, Sums, sums_of, values_of
 from mercer.solvers.clusters.links import Links
 from mercer.solvers.clusters.lloyd import Lloyd, Partition
 from mercer.solvers.clusters.problem import Clustering, part
