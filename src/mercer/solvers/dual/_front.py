@@ -67,11 +67,16 @@ class Front:
         self.F = np.asarray(self.problem.linear, dtype=np.float64) + self.added(moved, self.c[moved])
         self.standing = survey(self.c, self.lo, self.hi, self.F, self.group, self.sums)
 
-    def advance(self, most: int, expired: Any) -> Moved | None:
-        """Do a round up to what needs K; return what moved, or None when it is over."""
+    def choose(self) -> np.ndarray | None:
+        """Begin a round: return the lines of variables that come in, or None when it is over."""
         if not self._wanting():
             return None
-        self.members.renew(self, self.round, self.threads)
+        self._coming = self.members.choose(self, self.round)
+        return np.asarray(self.line[self._coming[1]])
+
+    def advance(self, most: int, expired: Any) -> Moved:
+        """Do the round up to what needs K; return what moved."""
+        self.members.exchange(*self._coming, self.round, self.threads)
         block, all_in = self._block(), self.members.all_in()
         before = block.F.copy()
         tol = 0.5 * self.tol if all_in else max(SHARE_OF_GAP * self.standing.violation, 0.5 * self.tol)

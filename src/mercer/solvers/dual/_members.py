@@ -15,6 +15,8 @@ LEAST_SET, MOST_SET = 2560, 12288  # members: room at first, and at most
 FEWEST_NEW, MOST_NEW, SHARE_NEW = 512, 1280, 0.25  # who comes in a round: a share of those that violate
 FEWEST_DEAR = 160  # the same where rows are dear
 
+NOBODY = np.zeros(0, np.int64)
+
 
 class Members:
     """Places 0..count of a block, each held by a variable; the block's values of K are kept up to date.
@@ -53,8 +55,8 @@ class Members:
 
     # ------------------------------------------------------------ one round's changes
 
-    def renew(self, state: Any, number: int, threads: int) -> None:
-        """Let members leave that are done with, let those come in that violate most, and fill their block."""
+    def choose(self, state: Any, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places of members that are done with, and the variables that come in: those that violate most."""
         at: Standing = state.standing
         above = 0.1 * at.violation if number else 0.0
         n_rise, n_fall = violations(
@@ -62,18 +64,18 @@ class Members:
             self.fall,
         )  # fmt: skip  # one call
         if self.all_in():
-            return
+            return NOBODY, NOBODY
         if number:
             gone = self._done(state)
             half = int(min(max(self.batch, SHARE_NEW * (n_rise + n_fall)), MOST_NEW)) // 2
             new = self._strongest(half)
         else:
-            gone, new = np.zeros(0, np.int64), self._drawn(self.batch)
+            gone, new = NOBODY, self._drawn(self.batch)
         gone, new = self._fitting(state, gone, new)
-        self._exchange(gone, np.sort(new), number, threads)
+        return gone, np.sort(new)
 
-    def _exchange(self, gone: np.ndarray, new: np.ndarray, number: int, threads: int) -> None:
-        """Let some members leave and variables come in; places stay without gaps."""
+    def exchange(self, gone: np.ndarray, new: np.ndarray, number: int, threads: int) -> None:
+        """Let some members leave and variables come in, and fill their block; places stay without gaps."""
         self.place[self.member[gone]] = -1
         self.member[gone] = -1
         total = self.count - len(gone) + len(new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -139,32 +139,44 @@ def _expired(clock: Clock, number: int, worst: float) -> bool:
 
 def _round(running: list[Front], threads: int, most: int, expired: Callable[[], bool]) -> list[Front]:
     """Do a round of all problems; return those that are not over."""
+    coming: dict[Front, np.ndarray] = {}
     found: dict[Front, Moved] = {}
 
+    def choose(front: Front) -> None:
+        lines = front.choose()
+        if lines is not None:
+            coming[front] = lines
+
     def advance(front: Front) -> None:
-        moved = front.advance(most - front.steps, expired)
-        if moved is not None:
-            found[front] = moved
+        found[front] = front.advance(most - front.steps, expired)
 
     def absorb(front: Front) -> None:
         at, change, added = found[front]
         front.absorb(at, change, front.added(at, change) if added is None else added)
 
+    _each(running, choose, threads)
+    running = [front for front in running if front in coming]
+    if len(running) > 1 and running[0].lines.dear:  # most of those that come in will move: their rows, all at once
+        running[0].lines.shelve(_needs(coming), threads)
     _each(running, advance, threads)
-    moved = [front for front in running if front in found]
-    _share([front for front in moved if found[front].added is None], found, threads, absorb)
-    _each([front for front in moved if found[front].added is not None], absorb, threads)
-    return moved
+    _share([front for front in running if found[front].added is None], found, threads, absorb)
+    _each([front for front in running if found[front].added is not None], absorb, threads)
+    return running
+
+
+def _needs(lines: Mapping[Front, np.ndarray]) -> list[tuple[np.ndarray, int]]:
+    """Return the lines that problems want for each of the segments they own."""
+    wanted: dict[int, list[np.ndarray]] = {}
+    for front, some in lines.items():
+        for segment, _, _ in front.spans:
+            wanted.setdefault(segment, []).append(some)
+    return [(np.unique(np.concatenate(rows)), segment) for segment, rows in wanted.items()]
 
 
 def _share(fronts: list[Front], found: dict[Front, Moved], threads: int, absorb: Callable[[Front], None]) -> None:
     """Compute once the rows that several problems need now, as many problems at a time as there is room for."""
     if len(fronts) > 1:
-        wanted: dict[int, list[np.ndarray]] = {}
-        for front in fronts:
-            for segment, _, _ in front.spans:
-                wanted.setdefault(segment, []).append(front.line[found[front].at])
-        needs = [(np.unique(np.concatenate(rows)), s) for s, rows in wanted.items()]
+        needs = _needs({front: front.line[found[front].at] for front in fronts})
         if not fronts[0].lines.shelve(needs, threads):
             half = len(fronts) // 2
             _share(fronts[:half], found, threads, absorb)
