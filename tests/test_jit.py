@@ -150,3 +150,19 @@ def test_compiled_passes_and_their_rules_may_use_the_widest_vectors():
     text = next(iter(lines.inspect_llvm().values()))
     group = re.search(r"^define .*lines.*\) \w+ #(\d+) \{$", text, re.MULTILINE)
     assert re.search(rf'^attributes #{group[1]} = .*"prefer-vector-width"="512"', text, re.MULTILINE)
+
+
+@compiled
+def total_of_what_was_asked_for(a):
+    s = a.dtype.type(0)
+    for i in range(a.size):
+        _rules.prefetch(a, i + 1000)  # beyond the end: nothing is read
+        s += a[i]
+    return s
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_memory_asked_for_changes_nothing(dtype):
+    a = np.arange(100, dtype=dtype)
+    assert total_of_what_was_asked_for(a) == a.sum()
+    assert any("llvm.prefetch" in text for text in total_of_what_was_asked_for.inspect_llvm().values())

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
@@ -136,6 +137,29 @@ def _smaller(a, b):  # type: ignore[no-untyped-def]  # as above
 @overload(_rules.larger, jit_options=_RULE_OPTIONS)
 def _larger(a, b):  # type: ignore[no-untyped-def]  # as above
     return lambda a, b: _fast_larger(a, b)
+
+
+# ---------------------------------------------------------------- memory asked for before it is needed
+
+
+@intrinsic
+def _fetch(typingctx: Any, a: Any, i: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        array = context.make_array(sig.args[0])(context, builder, args[0])
+        at = context.cast(builder, args[1], sig.args[1], types.intp)
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        place = builder.bitcast(builder.gep(array.data, [at]), byte)
+        builder.call(fetch, [place, word(0), word(3), word(1)])  # to read, and to keep in all caches
+        return context.get_dummy_value()
+
+    return types.void(a, i), generate
+
+
+@overload(_rules.prefetch, jit_options=_RULE_OPTIONS)
+def _prefetch(a, i):  # type: ignore[no-untyped-def]  # as above
+    return lambda a, i: _fetch(a, i)
 
 
 # ---------------------------------------------------------------- an exp that vectorises

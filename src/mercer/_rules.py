@@ -95,6 +95,10 @@ def larger(a: Any, b: Any) -> Any:
     return np.maximum(a, b)
 
 
+def prefetch(a: Any, i: Any) -> None:
+    """Ask for the memory of a[i] to be brought near; compiled, it takes no time, and i may lie beyond the end."""
+
+
 def cast(p: Any, dtype: Any) -> Any:
     """Return parameters (nested NamedTuples of numbers) with every number in ``dtype``."""
     if isinstance(p, tuple):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram._lines import add_rows
-from mercer.solvers.dual._steps import LANES, pair_steps, single_steps
+from mercer.solvers.dual._steps import LANES, pair_steps, single_steps, size_of
 
 WORK = 1e8  # numbers passed over between two looks at the clock, and two refreshments of the gradient
 
@@ -65,12 +65,13 @@ def descend(block: Block, tol: float, most: int, expired: Any = lambda: False) -
 
 
 def _steps(block: Block, F: np.ndarray, tol: Any, most: int, work: np.ndarray) -> tuple[int, bool]:
-    b = block
+    b, size = block, size_of(F.size)
     if b.sums:
         return pair_steps(
-            b.G, b.stride, b.diag, b.ridge, b.c, b.lo, b.hi, F, b.group, b.sums, tol, most, work
+            b.G, b.stride, b.diag, b.ridge, b.c, b.lo, b.hi, F, b.group, b.sums, tol, most, work, size
         )  # fmt: skip  # one call
-    return single_steps(b.G, b.stride, b.diag, b.ridge, F.dtype.type(b.shift), b.c, b.lo, b.hi, F, tol, most, work)
+    shift = F.dtype.type(b.shift)
+    return single_steps(b.G, b.stride, b.diag, b.ridge, shift, b.c, b.lo, b.hi, F, tol, most, work, size)
 
 
 def refreshed(block: Block, change: np.ndarray) -> np.ndarray:

@@ -8,15 +8,17 @@ Nothing here may be infinite: an upper bound of inf arrives as a large number.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._jit import compiled
-from mercer._rules import larger, smaller
+from mercer._jit import attach, compiled
+from mercer._rules import larger, prefetch, scalar, smaller
 
 LANES = 64  # members to a slice: the loops have this constant length
 BEYOND = 1e30  # larger than any gradient, and finite in float32
+AHEAD = 12  # slices of a row that are asked for before they are needed; short rows come by themselves
+LONG = 24  # slices
 BURST = 64  # pair steps on one group before the next has its turn
 
 
@@ -30,10 +32,42 @@ def penalties(c: Any, lo: Any, hi: Any, group: Any, g: Any, up: Any, low: Any) -
         low[t] = zero if mine and c[t] > lo[t] else -beyond
 
 
+class Near(NamedTuple):
+    """Blocks of few slices."""
+
+
+class Far(NamedTuple):
+    """Blocks of many slices."""
+
+
+@scalar
+def ask(size: Any, G: Any, place: Any, slices: Any) -> None:
+    """Ask for some slices of a row, 64 bytes at a time, if rows are long."""
+
+
+@ask.rule(Near)
+def _(size: Any, G: Any, place: Any, slices: Any) -> None:
+    pass
+
+
+@ask.rule(Far)
+def _(size: Any, G: Any, place: Any, slices: Any) -> None:
+    for t in range(0, slices * LANES, 64 // G.itemsize):
+        prefetch(G, place + t)
+
+
+attach(ask)
+
+
+def size_of(q: int) -> Near | Far:
+    """Return what kind of block one of q members, in whole lanes, is."""
+    return Far() if q >= LONG * LANES else Near()
+
+
 @compiled
 def pair_burst(
     G: Any, stride: Any, diag: Any, ridge: Any, c: Any, lo: Any, hi: Any, F: Any, up: Any, low: Any, S: Any, least: Any,
-    tol: Any, most: Any,
+    tol: Any, most: Any, size: Any,
 ) -> Any:  # fmt: skip  # the block, the box, the state, scratch, when to stop
     """Take steps along e_i - e_j until no pair violates by ``tol``; return how many, the gap, whether it got stuck.
 
@@ -66,8 +100,10 @@ def pair_burst(
                 break
         row_i, ki = i * stride, diag[i]
         best, at, gap = -one, 0, -beyond
+        ask(size, G, row_i, AHEAD)
         for b in range(blocks):
             o = b * LANES
+            ask(size, G, row_i + o + AHEAD * LANES, 1)
             f, p, s, d = F[o : o + LANES], low[o : o + LANES], S[o : o + LANES], diag[o : o + LANES]
             r = G[row_i + o : row_i + o + LANES]
             sm, gm = -one, -beyond
@@ -91,6 +127,7 @@ def pair_burst(
                 j = t
                 break
         row_j = j * stride
+        ask(size, G, row_j, AHEAD)
         both = np.float64(ki) + np.float64(diag[j])
         curve = max(both - 2.0 * np.float64(G[row_i + j]), np.float64(small) * both + 1e-20)
         step = (np.float64(F[j]) - np.float64(F[i])) / curve
@@ -117,6 +154,7 @@ def pair_burst(
         F[j] -= x * ridge[j]
         for b in range(blocks):
             o = b * LANES
+            ask(size, G, row_j + o + AHEAD * LANES, 1)
             f, p = F[o : o + LANES], up[o : o + LANES]
             r, t_ = G[row_i + o : row_i + o + LANES], G[row_j + o : row_j + o + LANES]
             m = beyond
@@ -132,20 +170,20 @@ def pair_burst(
 @compiled
 def pair_steps(
     G: Any, stride: Any, diag: Any, ridge: Any, c: Any, lo: Any, hi: Any, F: Any, group: Any, groups: Any, tol: Any,
-    most: Any, work: Any,
+    most: Any, work: Any, size: Any,
 ) -> Any:  # fmt: skip  # as above
     """Take pair steps within each group in turn until none violates by ``tol``; return how many, and if stuck."""
     q = F.size
     up, low, S, least = work[:q], work[q : 2 * q], work[2 * q : 3 * q], work[3 * q :]
     if groups == 1:
         penalties(c, lo, hi, group, -1, up, low)
-        steps, _, stuck = pair_burst(G, stride, diag, ridge, c, lo, hi, F, up, low, S, least, tol, most)
+        steps, _, stuck = pair_burst(G, stride, diag, ridge, c, lo, hi, F, up, low, S, least, tol, most, size)
         return steps, stuck
     steps, quiet, g = 0, 0, 0
     while quiet < groups and steps < most:
         penalties(c, lo, hi, group, g, up, low)
         burst = min(BURST, most - steps)
-        done, _, stuck = pair_burst(G, stride, diag, ridge, c, lo, hi, F, up, low, S, least, tol, burst)
+        done, _, stuck = pair_burst(G, stride, diag, ridge, c, lo, hi, F, up, low, S, least, tol, burst, size)
         steps += done
         quiet = quiet + 1 if done == 0 else 0
         g = (g + 1) % groups
@@ -155,7 +193,7 @@ def pair_steps(
 @compiled
 def single_steps(
     G: Any, stride: Any, diag: Any, ridge: Any, shift: Any, c: Any, lo: Any, hi: Any, F: Any, tol: Any, most: Any,
-    work: Any,
+    work: Any, size: Any,
 ) -> Any:  # fmt: skip  # as above
     """Take exact steps along one variable, that of the largest decrease, until none violates by ``tol``.
 
@@ -171,8 +209,10 @@ def single_steps(
     while True:
         row = i * stride
         worst = zero
+        ask(size, G, row, AHEAD)
         for b in range(blocks):
             o = b * LANES
+            ask(size, G, row + o + AHEAD * LANES, 1)
             f, u, w = F[o : o + LANES], up[o : o + LANES], low[o : o + LANES]
             s, d = S[o : o + LANES], diag[o : o + LANES]
             r = G[row + o : row + o + LANES]
