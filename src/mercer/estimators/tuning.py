@@ -245,7 +245,7 @@ class _Judge:
         for name in ("n_features_in_", "classes_"):
             if hasattr(estimator, name):
                 setattr(proxy, name, getattr(estimator, name))
-        proxy._decisions = lambda X: decisions  # it has answered already: a scorer only asks for predictions
+        proxy._decisions = proxy._signs = lambda X: decisions  # it has answered already: a scorer asks for no more
         given = {} if w is None else {"sample_weight": w}
         return float(self.scorer(proxy, take(data.X, rows), data.y[rows], **given))
 
