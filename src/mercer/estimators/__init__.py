@@ -13,6 +13,7 @@ from mercer.estimators.kernel_quantile_regressor import KernelQuantileRegressor
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.kernel_ridge_classifier import KernelRidgeClassifier
 from mercer.estimators.kernelized import Kernelized, kernelize
+from mercer.estimators.learned_metric_ridge import LearnedMetricRidge
 from mercer.estimators.metric_learner import MetricLearner
 from mercer.estimators.nu_svc import NuSVC
 from mercer.estimators.nu_svr import NuSVR
@@ -39,6 +40,7 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeClassifier",
     "Kernelized",
+    "LearnedMetricRidge",
     "MetricLearner",
     "NuSVC",
     "NuSVR",

@@ -1,6 +1,7 @@
 """How a metric is found from pairs of points: scatter matrices, the two objectives, certificates."""
 
 from mercer.solvers.metric.certificate import MetricCertificate
+from mercer.solvers.metric.gradients import average_gradients
 from mercer.solvers.metric.pairs import LabelPairs, Pairs, PairSet
 from mercer.solvers.metric.problem import Face, MetricProblem, MetricSolution, MetricSolver
 from mercer.solvers.metric.ratio import Ratio
@@ -20,5 +21,6 @@ __all__ = [
     "Pairs",
     "Ratio",
     "Root",
+    "average_gradients",
     "learn_metric",
 ]
