@@ -36,6 +36,11 @@ def one_against_rest(codes: np.ndarray, count: int) -> np.ndarray:
     return np.where(codes[:, None] == np.arange(count), 1.0, -1.0)
 
 
+def one_hot(codes: np.ndarray, count: int) -> np.ndarray:
+    """Return a row of zeros a label, with a one at its place."""
+    return np.eye(count)[codes]
+
+
 def decided(t: np.ndarray) -> np.ndarray:
     """Return the place of the class that wins."""
     return (t > 0).astype(np.intp) if t.ndim == 1 else t.argmax(axis=1)

@@ -5,24 +5,25 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 
 from mercer._checks import positive
 from mercer.estimators._door import class_weights, points, weights
-from mercer.estimators._labels import decided, labels_that_count, one_against_rest
+from mercer.estimators._labels import decided, labels_that_count, one_against_rest, one_hot
 from mercer.estimators._learning import learn, outputs, warn_if_far
 from mercer.estimators._machine import Machine, watched, with_callbacks
-from mercer.losses import Logistic
+from mercer.losses import Logistic, Multinomial
 from mercer.solvers import HalfSquare
 
 
 class KernelLogisticRegression(ClassifierMixin, Machine):
     """Kernel logistic regression, certified: min of C sum_i w_i log(1 + exp(-y_i (f(x_i) + b))) + ||f||^2 / 2.
 
-    f + b are the log-odds, so probabilities come with it. Of more than two classes, each is fitted against the rest.
-    A `KernelMachine` with the logistic loss, by Newton steps. Cost: some five to ten of n^3 / 3 flops, or above 1,200
-    rows of ten products with K.
+    f + b are the log-odds, so probabilities come with it. With more than two classes there is an f and b for each, and
+    probabilities are their softmax: the multinomial model, fitted as a whole. (On centres each class is fitted against
+    the rest.) A `KernelMachine` with the logistic loss, by Newton steps. Cost: some five to ten of n^3 / 3 flops, or
+    above 1,200 rows of ten products with K.
 
     Parameters
     ----------
@@ -147,7 +148,10 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         self.classes_, codes = labels_that_count(self, X, y, w)
         w = class_weights(self, self.classes_, codes, w)
         with watched(self, X, y, w) as watch:
-            found = learn(self, X, one_against_rest(codes, len(self.classes_)), w, Logistic(), penalty, watch)
+            if self._multinomial():
+                found = learn(self, X, one_hot(codes, len(self.classes_)), w, Multinomial(), penalty, watch)
+            else:
+                found = learn(self, X, one_against_rest(codes, len(self.classes_)), w, Logistic(), penalty, watch)
         warn_if_far(self, found)
         return self
 
@@ -165,8 +169,14 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         t = outputs(self, X)
         if t.ndim == 1:
             return np.column_stack([expit(-t), expit(t)])
+        if self._multinomial():
+            return np.asarray(softmax(t, axis=1))
         p = expit(t)
         return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    def _multinomial(self) -> bool:
+        """Whether the classes are one problem."""
+        return len(self.classes_) > 2 and self.n_centers is None and isinstance(self.centers, str)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of the probabilities."""

@@ -23,6 +23,7 @@ from mercer.losses.huber import Huber
 from mercer.losses.log_cosh import LogCosh
 from mercer.losses.logistic import Logistic
 from mercer.losses.modified_huber import ModifiedHuber
+from mercer.losses.multinomial import Multinomial
 from mercer.losses.poisson import Poisson
 from mercer.losses.pseudo_huber import PseudoHuber
 from mercer.losses.quantile import Absolute, Quantile
@@ -47,6 +48,7 @@ __all__ = [
     "LogCosh",
     "Logistic",
     "ModifiedHuber",
+    "Multinomial",
     "Poisson",
     "PseudoHuber",
     "Quantile",

@@ -82,6 +82,8 @@ class Traits:
         Predictions are the logarithm of the mean of the target.
     base : loss record, optional
         The loss is not convex, but a rising, concave function of this convex one: see ``share``.
+    coupled : bool
+        Predictions are vectors: the columns of targets are one problem, and the parts of a row add up to its loss.
     """
 
     quadratic: bool = False
@@ -90,6 +92,7 @@ class Traits:
     two_classes: bool = False
     log_mean: bool = False
     base: Any = None
+    coupled: bool = False
 
 
 @scalar

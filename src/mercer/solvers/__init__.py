@@ -38,6 +38,7 @@ from mercer.solvers.problem import Problem
 from mercer.solvers.proximal import Proximal
 from mercer.solvers.solution import Solution, Status
 from mercer.solvers.solve import Auto, solve
+from mercer.solvers.vector_newton import VectorNewton
 from mercer.solvers.watch import Progress, Step
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "Start",
     "Status",
     "Step",
+    "VectorNewton",
     "certify",
     "certify_clusters",
     "choose_k",

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.losses import shortfall, slope, value
+from mercer.losses import shortfall, slope, traits, value
 from mercer.solvers._feasible import feasible
 from mercer.solvers._span import EPS, Span, doubt, fresh, rounding
 from mercer.solvers.problem import Problem
@@ -137,6 +137,9 @@ def price_rows(problem: Problem, t: np.ndarray, u: np.ndarray, slack: np.ndarray
     """Return w (loss(t) + loss*(u) - u t), the largest over the t that rounding allows: convex, so at an end."""
     y, w = problem.targets, problem.weights[:, None]
     reach = slack + 4 * EPS * (np.abs(t) + np.abs(y) + np.abs(u))
+    if traits(problem.loss).coupled:  # the slopes of a row's sum in t are p - y - u, and its curvature is at most 1
+        moved = np.abs(slope(problem.loss, y, t) - u) * reach + reach * reach
+        return np.where(w > 0, w * (shortfall(problem.loss, y, t, u) + moved) * (1 + 8 * EPS), 0.0)
     ends = [shortfall(problem.loss, y, t - reach, u), shortfall(problem.loss, y, t + reach, u)]
     return np.where(w > 0, w * np.maximum(ends[0], ends[1]) * (1 + 8 * EPS), 0.0)
 

@@ -154,6 +154,8 @@ def _stationary(problem: Problem, c: np.ndarray, b: np.ndarray, *, full: bool) -
 
 
 def _certificate(problem: Problem, found: Gap) -> Certificate:
+    if traits(problem.loss).coupled:
+        return _of_vectors(problem, found)
     lam, gap = problem.lam, found.gap
     with np.errstate(divide="ignore", invalid="ignore"):
         radius = np.where(lam > 0, np.sqrt(2 * gap / np.where(lam > 0, lam, 1.0)), np.inf)
@@ -161,6 +163,18 @@ def _certificate(problem: Problem, found: Gap) -> Certificate:
     return Certificate(
         objective, objective - gap, gap, found.residual, found.shares.argmax(axis=0), radius, found.scope,
         problem.gram.kernel, _offset_bound(problem, found, radius),
+    )  # fmt: skip  # in the order of the record
+
+
+def _of_vectors(problem: Problem, found: Gap) -> Certificate:
+    """Return the certificate of one problem for all columns: parts of the gap and of the objective are added up."""
+    gap, objective = np.array([found.gap.sum()]), np.array([primal(problem, found).sum()])
+    shares, lam = found.shares.sum(axis=1, keepdims=True), float(problem.lam[0])
+    radius = np.full(problem.n_targets, np.sqrt(2 * gap[0] / lam) if lam > 0 else np.inf)  # of each f, as of all
+    off = np.full(problem.n_targets, np.inf if problem.intercept else 0.0)
+    residual = np.array([np.linalg.norm(found.residual)])
+    return Certificate(
+        objective, objective - gap, gap, residual, shares.argmax(axis=0), radius, found.scope, problem.gram.kernel, off
     )  # fmt: skip  # in the order of the record
 
 

@@ -28,6 +28,7 @@ from mercer.solvers.penalties import HalfSquare
 from mercer.solvers.problem import Problem
 from mercer.solvers.proximal import Proximal
 from mercer.solvers.solution import Solution
+from mercer.solvers.vector_newton import VectorNewton
 from mercer.solvers.watch import Clock, Watcher
 
 SMALL = 1000  # rows: quadratic problems over a box are solved to the last digits
@@ -90,6 +91,8 @@ class Auto:
     def explain(self, problem: Problem, deadline: float | None = None) -> tuple[Solver, str]:
         """Return the solver that a problem gets, and why."""
         known, name = traits(problem.loss), type(problem.loss).__name__
+        if known.coupled:
+            return VectorNewton(self._or(1e-6)), f"{name} takes all columns of targets at once"
         if known.base is not None:
             inner = dataclasses.replace(self, tol=None if self.tol is None else 0.1 * self.tol)
             why = f"{name} is not convex: convex problems that lie above and touch"
