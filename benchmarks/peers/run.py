@@ -25,6 +25,7 @@ MODULES = (
     "startup",
     "svm",
     "ridge",
+    "ridge_path",
     "tuning",
     "machines",
     "clusters",
