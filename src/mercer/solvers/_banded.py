@@ -2,7 +2,7 @@
 
 Householder reflections, a panel of columns at a time, take A to a band of half-width b. Unlike an eigendecomposition
 this is all products of matrices: 8/3 n^3 flops with U, and then 4 b n^2 flops for the diagonal of each (A + lam I)^-1.
-Everything is in double precision; of A only the lower half is kept, as strips of columns.
+Everything is in double precision; of A only the lower half is kept, in strips of columns that U overwrites.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from scipy.linalg.lapack import dgeqrt
 
 from mercer.gram._pool import one_blas_thread, run
 
-BAND = 48  # half-width: narrower makes the products of the reduction thin, wider makes each lam dearer
+BAND = 32  # half-width: narrower makes the products of the reduction thin, wider makes each lam dearer
 STRIP = 480  # columns of a strip, a multiple of the band
-TILE = 240  # rows of a strip that stay in cache while they are updated and multiplied
+TILE = 160  # rows of a strip that stay in cache while they are updated and multiplied
 GROUPS = 8  # strips g, g + 8, g + 16, ... are summed by one task, however many threads there are
 MERGED = 4  # so many panels are reflected at once where their order allows it
 ROWS = 128  # rows of U whose share of the inverse is found at once
@@ -122,20 +122,27 @@ class Factors:
 
     def inverse_diagonal(self) -> np.ndarray:
         """Return the diagonal of (A + lam I)^-1 for each lam, (l, n): the squared norms of the columns of L^-1 U'."""
-        b, n = self.inverse.shape[-1], self.banded.n
-        blocks = zip(self.inverse, self.low, strict=True)
-        turned = [(M.transpose(0, 2, 1), (M @ G).transpose(0, 2, 1)) for M, G in blocks]
-        out = np.empty((len(self.lams), n))
+        p, count, b, _ = self.inverse.shape
+        n = self.banded.n
+        # beside each other, so that one product serves all lam: of a block of U with the L_kk^-1'
+        wide = np.ascontiguousarray(self.inverse.transpose(0, 3, 1, 2)).reshape(p, b, count * b)
+        left = (self.inverse @ self.low).transpose(0, 1, 3, 2)
+        out = np.empty((count, n))
 
         def work(start: int, _: Any) -> None:
             rows = slice(start, min(start + ROWS, n))
-            total, X = 0.0, None
-            for k, (M, left) in enumerate(turned):
+            h = rows.stop - start
+            total, old = np.zeros((count, h)), np.zeros((h, count * b))
+            new, change = np.empty((h, count * b)), np.empty((count, h, b))
+            for k in range(p):
                 at, i = divmod(k * b, STRIP)
                 U = self.banded.basis[at][rows, i : i + b]
-                Y = U @ M[:, : U.shape[1]]
-                X = Y if X is None else Y - X @ left
-                total = total + np.einsum("lij,lij->li", X, X)
+                np.matmul(U, wide[k, : U.shape[1]], out=new)
+                X = new.reshape(h, count, b).transpose(1, 0, 2)
+                if k:
+                    X -= np.matmul(old.reshape(h, count, b).transpose(1, 0, 2), left[k], out=change)
+                total += np.einsum("lij,lij->li", X, X)
+                old, new = new, old
             out[:, rows] = total
 
         run(range(0, n, ROWS), work, self.banded.threads, lambda: None)
@@ -172,15 +179,18 @@ def banded(
     step : callable, optional
         Told the share of the work that is done; what it raises ends the reduction.
     """
-    strips = [np.ascontiguousarray(block(slice(s, n), slice(s, min(s + STRIP, n)))) for s in range(0, n, STRIP)]
+    strips = [np.empty((n, min(STRIP, n - s))) for s in range(0, n, STRIP)]
+    for k, strip in enumerate(strips):
+        s = k * STRIP
+        strip[s:] = block(slice(s, n), slice(s, s + strip.shape[1]))
     with one_blas_thread():
         reduction = _Reduction(n, strips, threads)
         p = -(-n // BAND)
         for k in range(p):
             reduction.panel(k)
             step(0.5 * (1 - (1 - (k + 1) / p) ** 3))
-        strips.clear()
-        return Banded(n, reduction.diagonal, reduction.below, _basis(n, reduction.reflections, threads, step), threads)
+        _turn(strips, reduction.reflections, threads, step)
+        return Banded(n, reduction.diagonal, reduction.below, strips, threads)
 
 
 class _Reduction:
@@ -198,7 +208,7 @@ class _Reduction:
         """Reflect the columns below block k away and multiply what is left with the reflections."""
         j0, j1 = k * BAND, min((k + 1) * BAND, self.n)
         at, i = divmod(j0, STRIP)
-        P = self.strips[at][i:, i : i + j1 - j0]
+        P = self.strips[at][j0:, i : i + j1 - j0]
         if self.pending is not None:
             left, right = self.pending
             P -= left[j0:] @ right[j0:j1].T
@@ -233,7 +243,7 @@ class _Reduction:
         columns = slice(c0 - j1, c1 - j1)
         for r0 in range(c0, self.n, TILE):
             r1 = min(r0 + TILE, self.n)
-            tile, rows = self.strips[at][r0 - s : r1 - s, c0 - s :], slice(r0 - j1, r1 - j1)
+            tile, rows = self.strips[at][r0:r1, c0 - s :], slice(r0 - j1, r1 - j1)
             if self.pending is not None:
                 left, right = self.pending
                 change = buffer[: tile.size].reshape(tile.shape)
@@ -249,18 +259,18 @@ def _reflected(P: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return V, T and R with (I - V T V')' P = R: upper triangular, or trapezoidal where P has few rows."""
     m = min(P.shape)
     packed, T, _ = dgeqrt(m, P)
-    V = np.tril(packed[:, :m], -1)
-    V.flat[: m * m : m + 1] = 1.0
-    return np.ascontiguousarray(V), np.triu(T[:m, :m]), np.triu(packed[:m])
+    V = np.array(packed[:, :m], order="C")
+    V[:m] = np.tril(V[:m], -1) + np.eye(m)
+    return V, np.triu(T[:m, :m]), np.triu(packed[:m])
 
 
 # ---------------------------------------------------------------- U
 
 
-def _basis(n: int, reflections: list[Reflection], threads: int, step: Callable[[float], Any]) -> list[np.ndarray]:
-    """Return the product of all reflections as strips of columns: the last first, so that zeros are not multiplied."""
-    strips = [np.zeros((n, min(STRIP, n - s))) for s in range(0, n, STRIP)]
+def _turn(strips: list[np.ndarray], reflections: list[Reflection], threads: int, step: Callable[[float], Any]) -> None:
+    """Overwrite strips with the product of all reflections: the last first, so that zeros are not multiplied."""
     for k, strip in enumerate(strips):
+        strip[:] = 0.0
         strip[k * STRIP : k * STRIP + strip.shape[1]].flat[:: strip.shape[1] + 1] = 1.0
     parts = [_merged(reflections[k : k + MERGED]) for k in range(0, len(reflections), MERGED)]
     for k, part in enumerate(reversed(parts)):
@@ -276,7 +286,6 @@ def _basis(n: int, reflections: list[Reflection], threads: int, step: Callable[[
 
         run(range(part.start // STRIP, len(strips)), work, threads, lambda: np.empty(TILE * STRIP))
         step(0.5 + 0.5 * ((k + 1) / len(parts)) ** 3)
-    return strips
 
 
 def _merged(some: list[Reflection]) -> Reflection:
