@@ -36,9 +36,11 @@ print(f"alpha = {path.alpha_:.2g}")
 # A path for each length scale; ``scale="loo"`` goes to the lowest.
 
 scales = np.geomspace(0.05, 30, 40)
-paths = np.array(
-    [-KernelRidge("loo", alphas=alphas, kernel=Matern(1.5, scale=s)).fit(X, y).cv_results_["mean_test_score"] for s in scales]
-)
+paths = []
+for scale in scales:
+    one = KernelRidge("loo", alphas=alphas, kernel=Matern(1.5, scale=scale)).fit(X, y)
+    paths.append(-one.cv_results_["mean_test_score"])
+best = np.min(paths)
 tuned = KernelRidge("loo", scale="loo", kernel=Matern(1.5)).fit(X, y)
 print(f"alpha = {tuned.alpha_:.2g}, scale = {tuned.scale_:.2f}, noise {tuned.noise_**0.5:.2f}")
 
@@ -61,7 +63,7 @@ errors.set_ylabel("mean squared error")
 errors.set_title(f"length scale 0.5: the best penalty is {path.alpha_:.2g}")
 errors.legend()
 
-levels = np.geomspace(paths.min(), 8 * paths.min(), 20)
+levels = np.geomspace(best, 8 * best, 20)
 shades = map_.contourf(alphas, scales, np.minimum(paths, levels[-1]), levels=levels, cmap="viridis")
 map_.plot(tuned.alpha_, tuned.scale_, "o", color="white", markeredgecolor="black")
 map_.set(xscale="log", yscale="log", xlabel="alpha", ylabel="length scale", title="error with each row left out")
