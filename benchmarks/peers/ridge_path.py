@@ -53,7 +53,8 @@ def path(scene: Scene) -> Measured:
             for name, run in runs.items():
                 times[name].append(clock(run))
     errors = [float(np.sqrt(np.mean((model.predict(new) - wanted) ** 2))) for model in (ours, theirs)]
-    note = f"test RMSE {errors[0]:.4f} with alpha {ours.alpha_:.2g}, {errors[1]:.4f} with {theirs.best_params_['alpha']:.2g}"
+    theirs_alpha = theirs.best_params_["alpha"]
+    note = f"test RMSE {errors[0]:.4f} with alpha {ours.alpha_:.2g}, {errors[1]:.4f} with {theirs_alpha:.2g}"
     seconds = {name: statistics.median(found) for name, found in times.items()}
     spread = {name: (max(found) - min(found)) / seconds[name] for name, found in times.items()}
     return Measured(seconds, max(0.0, errors[0] / errors[1] - 1.0), 1e-2, spread, note)
