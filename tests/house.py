@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src" / "mercer"
 
 # A room may import from its own rank and from ranks before it (design, section 4).
-FOUNDATION = ("_version", "_checks", "_rules", "_code_cache", "_jit", "engine")
+FOUNDATION = ("_version", "_checks", "_rules", "_code_cache", "_jit", "_registers", "engine")
 ROOMS = (
     "spaces",
     "kernels",

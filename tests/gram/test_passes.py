@@ -7,8 +7,21 @@ from scipy import sparse
 from mercer import Engine, gram
 from mercer.gram import _make, smallest
 from mercer.gram._distances import distances, distances_sparse, fill_distances_sparse, fill_sparse
+from mercer.gram._fused import Pairs, side_of
 from mercer.gram._packed import WIDTH, padded
-from mercer.gram._passes import Kept, Lone, Mirrored, Product, Side, Transposed, Two, Values, fill, sweep
+from mercer.gram._passes import (
+    Columns,
+    Kept,
+    Lone,
+    Mirrored,
+    MirroredColumns,
+    Product,
+    Transposed,
+    Two,
+    Values,
+    fill,
+    sweep,
+)
 from mercer.gram._ranks import keep_smallest
 from mercer.kernels import Gaussian, Linear
 from mercer.kernels._form import ExpMinus, Identity, Scale, Sum
@@ -18,23 +31,25 @@ from tests.gram.conftest import assert_entries, assert_product, points
 
 pytestmark = pytest.mark.uncompiled
 
+SQUARES = Squares()
 
-def sides(*tables):
+
+def sides(*tables, statistic=SQUARES):
     packed = [padded(X, X.dtype) for X in tables]
-    return Side(packed[0].flat, packed[-1].panels, packed[0].depth)
+    return side_of(Pairs(statistic, packed[0], packed[-1]))
 
 
 def swept(sink, n, m, *, X, Y=None, rule=None, second=None, upper=False, step=128):
     """Give the tiles of K to a sink: rule of |x - z|^2, or of x'z and |x - z|^2."""
-    side = sides(X) if Y is None else sides(X, Y)
     S, T = np.empty(step * WIDTH, X.dtype), np.empty(step * WIDTH, X.dtype)
     statistic, count = (Squares(), Lone()) if second is None else (Dot(), Two())
+    tables = (X,) if Y is None else (X, Y)
     span = (0, n, 0, -(-m // WIDTH))
     sweep(
         statistic,
-        side,
+        sides(*tables, statistic=statistic),
         Squares(),
-        side,
+        sides(*tables),
         count,
         second is not None,
         rule or Identity(),
@@ -183,3 +198,49 @@ def test_transposed_product_and_kept_rows(dtype, rng):
     assert_product(out, K.T, v.astype(np.float64), dtype, condition=16)
     assert_product(kept, K.T, v.astype(np.float64), dtype, condition=16)
     assert_entries(held.reshape(8, 320)[:n][::-1][:, :m], K, dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_with_many_columns(dtype, rng):
+    n, m, t, width = 6, 9, 3, 16
+    X, Y = points(rng, n, 3, dtype), points(rng, m, 3, dtype)
+    V = np.zeros((m, width), dtype)
+    V[:, :t] = rng.standard_normal((m, t))
+    out = np.ones((n, t))
+    swept(Columns(V.reshape(-1), out.reshape(-1), width, t, 0, 0), n, m, X=X, Y=Y, rule=ExpMinus(dtype(0.25)), step=8)
+    assert_product(out - 1, oracles.gaussian(X, Y, scale=2.0), V[:, :t].astype(float), dtype, condition=32)
+
+
+@pytest.mark.parametrize("step", [4, 128])
+def test_mirrored_tiles_with_many_columns(step, rng):
+    X, V, out = points(rng, 9, 3), np.zeros((9, 8)), np.zeros((9, 2))
+    V[:, :2] = rng.standard_normal((9, 2))
+    sink = MirroredColumns(V.reshape(-1), out.reshape(-1), 8, 2)
+    swept(sink, 9, 9, X=X, rule=ExpMinus(1.0), upper=True, step=step)
+    assert_product(out, oracles.gaussian(X), V[:, :2])
+
+
+def test_mirrored_columns_off_the_diagonal(rng):
+    n, t = WIDTH + 3, 2
+    X, V, out = points(rng, n, 1), np.zeros((n, 8)), np.zeros((n, t))
+    V[:, :t] = rng.standard_normal((n, t))
+    side, S = sides(X), np.empty(8 * WIDTH)
+    sink = MirroredColumns(V.reshape(-1), out.reshape(-1), 8, t)
+    sweep(Squares(), side, Squares(), side, Lone(), False, ExpMinus(1.0), sink, (0, 5, 1, 2), n, False, 8, S, S)
+    K = oracles.gaussian(X[:5], X[WIDTH:])
+    assert_product(out[:5], K, V[WIDTH:n, :t])
+    assert_product(out[WIDTH:n], K.T, V[:5, :t])
+    assert (out[5:WIDTH] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distances_by_blocks(dtype, rng):
+    """Above 32 coordinates distances come from inner products, and near ones from differences."""
+    X = points(rng, 6, 35, dtype)
+    X[3], X[4] = X[1], X[1] + dtype(1e-3)
+    values = np.empty(36, dtype)
+    swept(Values(values, 6, 0, 0), 6, 6, X=X, step=8)
+    expected = oracles.squared_distance(X, X)
+    assert_entries(values.reshape(6, 6), expected, dtype)
+    assert values.reshape(6, 6)[1, 3] == 0
+    np.testing.assert_allclose(values.reshape(6, 6)[4, 1], expected[4, 1], rtol=1e-5)

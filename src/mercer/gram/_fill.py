@@ -1,4 +1,4 @@
-"""Filling one tile with a statistic where the compiled loop does not: matrix products, CSR rows, odd blocks."""
+"""Filling one tile with a statistic where the compiled loop does not: CSR rows, odd blocks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram._distances import distances, distances_sparse, fill_distances_sparse, fill_sparse
-from mercer.gram._fused import NEAR, SPARSE_WIDTH, STEP, Pairs
-from mercer.gram._packed import WIDTH, DensePoints, SparsePoints
-from mercer.gram._passes import Lone, Side, Values, sweep
+from mercer.gram._distances import distances_sparse, fill_distances_sparse, fill_sparse
+from mercer.gram._fused import NEAR, SPARSE_WIDTH, STEP, Pairs, side_of
+from mercer.gram._packed import WIDTH, SparsePoints
+from mercer.gram._passes import Lone, Values, sweep
 from mercer.gram._sources import Buffers
 from mercer.kernels._form import Identity
 from mercer.kernels._statistics import Squares
@@ -21,33 +21,17 @@ def fill_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray, b
     """Return the flat array S with the statistic of rows i0..i1 and columns j0..j1, row after row."""
     if isinstance(pairs.left, SparsePoints):
         _sparse_tile(pairs, i0, i1, j0, j1, S, buffers)
-    elif pairs.direct:
-        _direct_tile(pairs, i0, i1, j0, j1, S, buffers)
     else:
-        _product_tile(pairs, i0, i1, j0, j1, S)
+        _dense_tile(pairs, i0, i1, j0, j1, S, buffers)
     return S
 
 
-def _product_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray) -> None:
-    left, right = pairs.left, pairs.right
-    assert isinstance(left, DensePoints)
-    assert isinstance(right, DensePoints)
-    h, w = i1 - i0, j1 - j0
-    np.matmul(left.rows[i0:i1], right.rows[j0:j1].T, out=S[: h * w].reshape(h, w))
-    if isinstance(pairs.statistic, Squares):
-        near = S.dtype.type(NEAR)
-        distances(S, w, h, left.squares, right.squares, left.flat, right.flat, left.depth, i0, j0, near)
-
-
-def _direct_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray, buffers: Buffers) -> None:
-    """Fill a block coordinate by coordinate; one that does not start on a panel is packed anew."""
+def _dense_tile(pairs: Pairs, i0: int, i1: int, j0: int, j1: int, S: np.ndarray, buffers: Buffers) -> None:
+    """Fill a block by the compiled loop; one that does not start on a panel is packed anew."""
     if i0 % 4 or j0 % WIDTH:
         pairs = pairs.take(slice(i0, i1), slice(j0, j1))
         i0, i1, j0, j1 = 0, i1 - i0, 0, j1 - j0
-    left, right = pairs.left, pairs.right
-    assert isinstance(left, DensePoints)
-    assert isinstance(right, DensePoints)
-    side = Side(left.flat, right.panels, left.depth)
+    side = side_of(pairs)
     T = buffers.get("direct", STEP * WIDTH, S.dtype)
     sink, span = Values(S, j1 - j0, i0, j0), (i0, i1, j0 // WIDTH, -(-j1 // WIDTH))
     rule = Identity()

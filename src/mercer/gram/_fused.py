@@ -1,4 +1,4 @@
-"""The source of a fused form: statistics filled in compiled panels, by matrix products, or from CSR rows."""
+"""The source of a fused form: statistics filled in compiled panels, or from CSR rows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mercer._rules import cast
-from mercer.gram._packed import WIDTH, DensePoints, Index, Points, SparsePoints
+from mercer.gram._packed import LINE, WIDTH, DensePoints, Index, Points, SparsePoints
 from mercer.gram._sources import Buffers, Held, Source
 from mercer.kernels._statistics import Dot, Squares, Statistic
 
-DIRECT_UP_TO = 32  # coordinates: above, a matrix product with repaired cancellation is faster than differences
+DIRECT_UP_TO = 32  # coordinates: above, inner products with repaired cancellation are faster than differences
 SPARSE_WIDTH = 128  # columns of a panel of CSR rows made dense: narrow ones stay in the first-level cache
 STEP = 128  # rows of a tile in the compiled loop: it stays in the second-level cache
 CHEAP_UP_TO = 16  # coordinates: a value of so few is computed about as fast as it is read
@@ -29,11 +29,11 @@ class Pairs:
     summed: bool = False  # coordinate by coordinate, however many there are
 
     @property
-    def direct(self) -> bool:
-        """Whether the compiled loop sums it coordinate by coordinate."""
+    def products(self) -> bool:
+        """Whether it is made of inner products by blocks, and not summed coordinate by coordinate."""
         if isinstance(self.left, SparsePoints):
-            return False
-        return self.summed or self.left.depth <= DIRECT_UP_TO or not isinstance(self.statistic, (Dot, Squares))
+            return True
+        return self.left.depth > DIRECT_UP_TO and isinstance(self.statistic, (Dot, Squares)) and not self.summed
 
     def swapped(self) -> Pairs:
         """Return the statistic seen from the other side (all statistics are symmetric)."""
@@ -53,7 +53,8 @@ class FusedSource(Source):
         self.rule, self.pairs, self.dtype, self.tile_dtype = rule, pairs, np.dtype(dtype), np.dtype(tile_dtype)
         self.n, self.m = pairs[0].left.n, pairs[0].right.n
         self.symmetric = all(p.left is p.right for p in pairs)
-        self.direct = all(p.direct for p in pairs)
+        self.dense = isinstance(pairs[0].left, DensePoints)
+        self.products = any(p.products for p in pairs)
         self._rule = cast(rule, tile_dtype)
 
     def take(self, rows: Index | None, columns: Index | None) -> Source:
@@ -62,26 +63,27 @@ class FusedSource(Source):
     def swapped(self) -> Source:
         return FusedSource(self.rule, tuple(p.swapped() for p in self.pairs), self.dtype, self.tile_dtype)
 
+    def padded(self, columns: int) -> int:
+        line = LINE // self.tile_dtype.itemsize
+        return -(-columns // line) * line
+
     def tile_shape(self) -> tuple[int, int]:
-        if self.direct:
-            return 2 * WIDTH, 4 * WIDTH
-        depth = max(_depth(p.left) for p in self.pairs)
-        return (512, 512) if depth < 100 else (1024, 1024)
+        return (2 * WIDTH, 4 * WIDTH) if self.dense else (512, 512)
 
     def prepare(self) -> None:
         for p in self.pairs:
-            if self.direct:
-                p.right.panels  # type: ignore[union-attr]  # noqa: B018  # direct means dense; cached when first read
-            elif isinstance(p.statistic, Squares):
+            if isinstance(p.right, DensePoints):
+                p.right.panels  # noqa: B018  # cached when first read
+            if p.products and isinstance(p.statistic, Squares):
                 p.left.squares, p.right.squares  # noqa: B018  # as above
 
     @property
     def mirrors(self) -> bool:
-        return not self.direct
+        return self.products
 
     @property
     def cheap(self) -> bool:
-        return self.direct and sum(_depth(p.left) for p in self.pairs) <= CHEAP_UP_TO
+        return not self.products and sum(_depth(p.left) for p in self.pairs) <= CHEAP_UP_TO
 
     # ------------------------------------------------------------ what the tile loop is asked for
 
@@ -97,19 +99,21 @@ class FusedSource(Source):
         self._each_tile(Values(flat, stride, i0, j0), i0, i1, j0, j1, False, buffers)
 
     def dot(self, i0: int, i1: int, j0: int, j1: int, v: np.ndarray, out: np.ndarray, buffers: Buffers) -> None:
-        if v.ndim == 2:
-            return super().dot(i0, i1, j0, j1, v, out, buffers)
-        from mercer.gram._passes import Product
+        from mercer.gram._passes import Columns, Product
 
-        self._each_tile(Product(v, out, i0, j0), i0, i1, j0, j1, False, buffers)
+        sink: Any = Product(v, out, i0, j0)
+        if v.ndim == 2:
+            sink = Columns(v.reshape(-1), out.reshape(-1), v.shape[1], out.shape[1], i0, j0)
+        self._each_tile(sink, i0, i1, j0, j1, False, buffers)
 
     def mirrored(self, i0: int, i1: int, j0: int, j1: int, v: np.ndarray, out: np.ndarray, buffers: Buffers) -> None:
-        if v.ndim == 2:
-            return super().mirrored(i0, i1, j0, j1, v, out, buffers)
-        from mercer.gram._passes import Mirrored
+        from mercer.gram._passes import Mirrored, MirroredColumns
 
         part = buffers.get("mirror", max(self.tile_shape()[1], WIDTH), self.tile_dtype)
-        self._each_tile(Mirrored(v, out, part), i0, i1, j0, j1, i0 == j0, buffers)
+        sink: Any = Mirrored(v, out, part)
+        if v.ndim == 2:
+            sink = MirroredColumns(v.reshape(-1), out.reshape(-1), v.shape[1], out.shape[1])
+        self._each_tile(sink, i0, i1, j0, j1, i0 == j0, buffers)
 
     def transposed(
         self,
@@ -129,7 +133,7 @@ class FusedSource(Source):
         sink: Any = Transposed(v, out, part, i0, j0)
         if held is not None:
             sink = Kept(v, out, part, i0, j0, held.numbers, held.places)
-        if isinstance(self.pairs[0].left, DensePoints):
+        if self.dense:
             self._each_tile(sink, i0, i1, j0, j1, False, buffers)
         else:
             for j in range(j0, j1, SPARSE_WIDTH):  # all rows while a panel is at hand
@@ -137,15 +141,15 @@ class FusedSource(Source):
 
     def _each_tile(self, sink: Any, i0: int, i1: int, j0: int, j1: int, upper: bool, buffers: Buffers) -> None:
         """Give every tile of the block (the upper ones only, if asked) to a sink."""
-        if self.direct and j0 % WIDTH == 0 and (j1 % WIDTH == 0 or j1 == self.m) and i0 % 4 == 0:
+        if self.dense and j0 % WIDTH == 0 and (j1 % WIDTH == 0 or j1 == self.m) and i0 % 4 == 0:
             self._sweep(sink, i0, i1, j0, j1, upper, buffers)
         else:
             self._filled_tiles(sink, i0, i1, j0, j1, upper, buffers)
 
     def _sweep(self, sink: Any, i0: int, i1: int, j0: int, j1: int, upper: bool, buffers: Buffers) -> None:
-        from mercer.gram._passes import Lone, Side, Two, sweep
+        from mercer.gram._passes import Lone, Two, sweep
 
-        sides = [Side(p.left.flat, p.right.panels, p.left.depth) for p in self.pairs]  # type: ignore[union-attr]  # direct means dense
+        sides = [side_of(p) for p in self.pairs]
         two = len(self.pairs) == 2
         S = buffers.get("S", STEP * WIDTH, self.tile_dtype)
         T = buffers.get("T", STEP * WIDTH, self.tile_dtype) if two else S
@@ -166,11 +170,25 @@ class FusedSource(Source):
         for i in range(i0, i1, h):
             for j in range(i if upper else j0, j1, w):
                 a, b = min(i + h, i1), min(j + w, j1)
+                size = (a - i + 4) * (b - j) + 4  # products read up to three rows or columns beyond
                 found = [
-                    fill_tile(p, i, a, j, b, buffers.get(("tile", k), (a - i) * (b - j), self.tile_dtype), buffers)
+                    fill_tile(p, i, a, j, b, buffers.get(("tile", k), size, self.tile_dtype), buffers)
                     for k, p in enumerate(self.pairs)
                 ]
                 use(sink, count, self._rule, found[0], found[-1], b - j, i, a - i, j, b - j)
+
+
+def side_of(pairs: Pairs) -> Any:
+    """Return what the compiled loop reads of a statistic of dense rows."""
+    from mercer.gram._passes import Side
+
+    left, right = pairs.left, pairs.right
+    assert isinstance(left, DensePoints)
+    assert isinstance(right, DensePoints)
+    distance = pairs.products and isinstance(pairs.statistic, Squares)
+    squares = (left.squares, right.squares) if distance else (left.flat[:0], right.flat[:0])
+    near = left.rows.dtype.type(NEAR)
+    return Side(left.flat, right.panels, left.depth, pairs.products, distance, *squares, right.flat, near)
 
 
 def _depth(points: Points) -> int:

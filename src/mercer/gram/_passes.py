@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._jit import attach, compiled
+from mercer._registers import multiply
 from mercer._rules import scalar
+from mercer.gram._distances import distances
 from mercer.gram._packed import WIDTH
 from mercer.kernels._form import profile
 from mercer.kernels._statistics import term
@@ -145,6 +147,29 @@ class Transposed(NamedTuple):
     part: Any
     row0: Any
     column0: Any
+
+
+class Columns(NamedTuple):
+    """out += K V, for many columns: V is flat, its rows padded to ``width``; out is flat, float64, its rows ``t`` long.
+
+    The first entries stand for (row0, column0).
+    """
+
+    v: Any
+    out: Any
+    width: Any
+    t: Any
+    row0: Any
+    column0: Any
+
+
+class MirroredColumns(NamedTuple):
+    """out += K V for many columns from the upper tiles only, as `Mirrored` does for one."""
+
+    v: Any
+    out: Any
+    width: Any
+    t: Any
 
 
 class Kept(NamedTuple):
@@ -282,6 +307,32 @@ def _(sink: Any, count: Any, rule: Any, S: Any, T: Any, stride: Any, i: Any, h: 
         sink.out[o + cc] += part[cc]
 
 
+@compiled
+def in_place(count: Any, rule: Any, S: Any, T: Any, stride: Any, h: Any, w: Any) -> None:
+    """Turn the statistics of a tile into kernel values where they stand."""
+    for r in range(h):
+        q = _U(r) * _U(stride)
+        for cc in range(w):
+            c = _U(cc)
+            S[q + c] = profile(rule, S[q + c], other(count, S[q + c], T[q + c]))
+
+
+@consume.rule(Columns)
+def _(sink: Any, count: Any, rule: Any, S: Any, T: Any, stride: Any, i: Any, h: Any, j: Any, w: Any) -> None:
+    in_place(count, rule, S, T, stride, h, w)
+    v, o = (j - sink.column0) * sink.width, (i - sink.row0) * sink.t
+    multiply(S, 0, stride, 1, h, w, sink.v, v, sink.width, sink.out, o, sink.t, sink.t, True)
+
+
+@consume.rule(MirroredColumns)
+def _(sink: Any, count: Any, rule: Any, S: Any, T: Any, stride: Any, i: Any, h: Any, j: Any, w: Any) -> None:
+    in_place(count, rule, S, T, stride, h, w)
+    width, t = sink.width, sink.t
+    multiply(S, 0, stride, 1, h, w, sink.v, j * width, width, sink.out, i * t, t, t, True)
+    if not j <= i < j + w:  # the tile on the diagonal holds its own mirror
+        multiply(S, 0, 1, stride, w, h, sink.v, i * width, width, sink.out, j * t, t, t, True)
+
+
 @consume.rule(Kept)
 def _(sink: Any, count: Any, rule: Any, S: Any, T: Any, stride: Any, i: Any, h: Any, j: Any, w: Any) -> None:
     part, held = sink.part, sink.held
@@ -323,11 +374,34 @@ def use(sink: Any, count: Any, rule: Any, S: Any, T: Any, stride: Any, i: Any, h
 
 
 class Side(NamedTuple):
-    """Rows and panels of one statistic, flat, and how many (padded) coordinates they have."""
+    """What one statistic is computed from: rows on the left, panels on the right, flat, of ``depth`` coordinates.
+
+    With ``products`` it is an inner product by blocks, and with ``distance`` a squared distance made of it, from the
+    squares of both sides; the rows on the right serve where that loses digits.
+    """
 
     rows: Any
     panels: Any
     depth: Any
+    products: Any
+    distance: Any
+    squares: Any
+    right_squares: Any
+    right_rows: Any
+    near: Any
+
+
+@compiled
+def gather(statistic: Any, side: Any, i: Any, h: Any, b: Any, S: Any) -> None:
+    """Write a statistic of rows i.. i+h and panel b to S, coordinate by coordinate or by blocks; h a multiple of 4."""
+    if not side.products:
+        fill(statistic, side.rows, side.depth, i, h, side.panels, b, S)
+        return
+    D = side.depth
+    multiply(side.rows, i * D, D, 1, h, D, side.panels, b * D * WIDTH, WIDTH, S, 0, WIDTH, WIDTH, False)
+    if side.distance:
+        squares = side.squares, side.right_squares
+        distances(S, WIDTH, h, squares[0], squares[1], side.rows, side.right_rows, D, i, b * WIDTH, side.near)
 
 
 @compiled
@@ -345,7 +419,7 @@ def sweep(
         h4 = h + (4 - h % 4) % 4
         first = max(b0, i // WIDTH) if upper else b0
         for b in range(first, b1):
-            fill(statistic, side.rows, side.depth, i, h4, side.panels, b, S)
+            gather(statistic, side, i, h4, b, S)
             if two:
-                fill(second, second_side.rows, second_side.depth, i, h4, second_side.panels, b, T)
+                gather(second, second_side, i, h4, b, T)
             consume(sink, count, rule, S, T, WIDTH, i, h, b * WIDTH, min(WIDTH, m - b * WIDTH))

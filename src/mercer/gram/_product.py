@@ -50,22 +50,32 @@ def _beside(w: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 def _all_fits(source: Source, V: np.ndarray, result: np.dtype[Any], weights: np.ndarray | None) -> bool:
     """Whether the symmetric plan may hold what it needs for all rows: float64 sums and V made ready."""
-    ready = V.ndim == 2 and V.dtype == source.tile_dtype and V.flags.c_contiguous and weights is None
-    per_number = (0 if result == np.float64 else 8) + (0 if ready else source.tile_dtype.itemsize)
-    return per_number * V.size <= EXTRA
+    sums = 0 if result == np.float64 else 8 * V.size
+    columns = 1 if V.ndim == 1 else source.padded(V.shape[1])
+    ready = 0 if _is_ready(V, source, weights) else source.tile_dtype.itemsize * len(V) * columns
+    return sums + ready <= EXTRA
+
+
+def _is_ready(V: np.ndarray, source: Source, weights: np.ndarray | None) -> bool:
+    """Whether V can be used as it is."""
+    fits = V.ndim == 2 and V.dtype == source.tile_dtype and V.flags.c_contiguous and weights is None
+    return fits and V.shape[1] == source.padded(V.shape[1])
 
 
 def _ready(v: np.ndarray, source: Source, weights: np.ndarray | None) -> np.ndarray:
-    """Return V, times the weights, in the dtype of tiles, a single column padded to whole panels."""
-    if v.ndim == 2 and weights is None:
-        return np.ascontiguousarray(v, source.tile_dtype)
+    """Return V, times the weights, in the dtype of tiles; one column padded to whole panels, more as it suits."""
+    if _is_ready(v, source, weights):
+        return v
     rows = len(v) if v.ndim == 2 else -(-len(v) // WIDTH) * WIDTH
-    ready = aligned(rows * math.prod(v.shape[1:]), source.tile_dtype).reshape(rows, *v.shape[1:])
-    ready[len(v) :] = 0
+    shape = (rows, source.padded(v.shape[1])) if v.ndim == 2 else (rows,)
+    ready = aligned(math.prod(shape), source.tile_dtype).reshape(shape)
+    used = ready[tuple(slice(size) for size in v.shape)]
+    if used.size < ready.size:
+        ready[...] = 0
     if weights is None:
-        ready[: len(v)] = v
+        used[...] = v
     else:
-        np.multiply(v, _beside(weights, v), out=ready[: len(v)], dtype=np.float64, casting="same_kind")
+        np.multiply(v, _beside(weights, v), out=used, dtype=np.float64, casting="same_kind")
     return ready
 
 
@@ -117,7 +127,7 @@ def _symmetric(source: Source, V: np.ndarray, engine: Engine, weights: np.ndarra
     size = block_rows(source)
     count = -(-n // size)
     v = _ready(V, source, weights)
-    out = np.zeros(v.shape)
+    out = np.zeros((len(v), *V.shape[1:]))
     piece = 2 * max(*source.tile_shape(), WIDTH)
 
     def work(pair: tuple[int, int], buffers: Buffers) -> Iterator[None]:

@@ -66,6 +66,10 @@ class Source(ABC):
     def prepare(self) -> None:  # noqa: B027  # most sources have nothing to prepare
         """Make what threads will share (packed panels, norms); called before they start."""
 
+    def padded(self, columns: int) -> int:
+        """Return how many columns V should have, zeros added, for a product with so many."""
+        return columns
+
     def tile_shape(self) -> tuple[int, int]:
         """Return rows and columns of the tiles that suit this source."""
         return TILE_ROWS, TILE_COLUMNS
