@@ -67,7 +67,10 @@ def _block_of(rows: int, vectors: int) -> Callable[..., None]:
 
 
 def _written_out(rows: int, vectors: int) -> Callable[..., Any]:
-    """Return what writes the instructions of a block: B[r, c] = sum over i of K[k + r krow + i kcol] V[v + i vrow + c]."""
+    """Return what writes the instructions of a block, B[r, c] = sum over i of K[k + r krow + i kcol] V[v + i vrow + c].
+
+    In one function, as one loop: the sums, as many as fit in registers, go from each round to the next.
+    """
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         number = signature.args[0].dtype
@@ -158,8 +161,9 @@ def multiply(
 ) -> None:  # fmt: skip  # the left side, the right side, where to
     """out[o + r orow + c] (+)= sum over i of K[k + r krow + i kcol] V[v + i width + c], for r < h and c < t.
 
-    All arrays are flat. Rows of V lie ``width`` numbers apart, whole multiples of 64 bytes; of K, rows up to the next multiple of
-    4 are read (and left out). Each sum runs over DEEP terms in the precision of K, and those in that of ``out``.
+    All arrays are flat. Rows of V lie ``width`` numbers apart, whole multiples of 64 bytes; of K, rows up to the next
+    multiple of 4 are read (and left out). Each sum runs over DEEP terms in the precision of K, and those sums in that
+    of ``out``.
     Cost: h depth width multiplications.
     """
     lanes = BYTES // K.itemsize
