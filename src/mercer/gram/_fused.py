@@ -54,7 +54,7 @@ class FusedSource(Source):
         self.n, self.m = pairs[0].left.n, pairs[0].right.n
         self.symmetric = all(p.left is p.right for p in pairs)
         self.dense = isinstance(pairs[0].left, DensePoints)
-        self.products = any(p.products for p in pairs)
+        self.direct = not any(p.products for p in pairs)  # every value is summed coordinate by coordinate
         self._rule = cast(rule, tile_dtype)
 
     def take(self, rows: Index | None, columns: Index | None) -> Source:
@@ -79,11 +79,11 @@ class FusedSource(Source):
 
     @property
     def mirrors(self) -> bool:
-        return self.products
+        return not self.direct
 
     @property
     def cheap(self) -> bool:
-        return not self.products and sum(_depth(p.left) for p in self.pairs) <= CHEAP_UP_TO
+        return self.direct and sum(_depth(p.left) for p in self.pairs) <= CHEAP_UP_TO
 
     # ------------------------------------------------------------ what the tile loop is asked for
 

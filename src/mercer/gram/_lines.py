@@ -216,7 +216,7 @@ class Lines:
 
     def _rows_at_once(self) -> int:
         """Return the rows of a task: enough for a matrix product, or for a panel of CSR rows made dense, to pay."""
-        if not isinstance(self.source, FusedSource) or not self.source.products:
+        if not isinstance(self.source, FusedSource) or self.source.direct:
             return 64
         return 512 if self.shared else 128 if isinstance(self.source.pairs[0].left, DensePoints) else 256
 
