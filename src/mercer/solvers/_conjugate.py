@@ -90,22 +90,26 @@ def refined(
     size = np.maximum(np.linalg.norm(B, axis=0), np.finfo(float).tiny)
     Z, steps, best = np.zeros_like(B) if start is None else start.copy(), 0, np.inf
     status: Status | None = None
-    while True:
-        R = B - fine(Z) if Z.any() else B.copy()
-        residual = np.linalg.norm(R, axis=0) / size
-        worst = float(residual.max())
-        if worst <= tol:
-            return Run(Z, residual, steps, Status.CONVERGED)
-        if status in (Status.DEADLINE, Status.INTERRUPTED):
-            return Run(Z, residual, steps, status)
-        if worst > 0.5 * best or steps >= max_steps:
-            return Run(Z, residual, steps, Status.STALLED if worst > 0.5 * best else Status.MAX_STEPS)
-        best = worst
-        inner = conjugate_gradients(
-            coarse, R, precondition,
-            tol=max(least, 0.5 * tol / worst), max_steps=max_steps - steps, clock=clock,
-        )  # fmt: skip  # the system, then how to solve it
-        Z, steps, status = Z + inner.Z, steps + inner.steps, inner.status
+    residual = np.ones(B.shape[1])
+    try:
+        while True:
+            R = B - fine(Z) if Z.any() else B.copy()
+            residual = np.linalg.norm(R, axis=0) / size
+            worst = float(residual.max())
+            if worst <= tol:
+                return Run(Z, residual, steps, Status.CONVERGED)
+            if status in (Status.DEADLINE, Status.INTERRUPTED):
+                return Run(Z, residual, steps, status)
+            if worst > 0.5 * best or steps >= max_steps:
+                return Run(Z, residual, steps, Status.STALLED if worst > 0.5 * best else Status.MAX_STEPS)
+            best = worst
+            inner = conjugate_gradients(
+                coarse, R, precondition,
+                tol=max(least, 0.5 * tol / worst), max_steps=max_steps - steps, clock=clock,
+            )  # fmt: skip  # the system, then how to solve it
+            Z, steps, status = Z + inner.Z, steps + inner.steps, inner.status
+    except KeyboardInterrupt:
+        return Run(Z, residual, steps, Status.INTERRUPTED)
 
 
 def _descend(

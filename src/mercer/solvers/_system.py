@@ -42,6 +42,12 @@ class System:
         return gram(K.kernel, take(K.points, self.rows), engine=K.engine)
 
     @cached_property
+    def held_gram(self) -> Gram:
+        """The same for many products: its upper half stored where that is faster than computing it, and fits."""
+        K = self.gram
+        return K if K.kernel is None else gram(K.kernel, K.points, engine=K.engine, stored="dear")
+
+    @cached_property
     def roots(self) -> np.ndarray:
         """s = sqrt(w)."""
         return np.sqrt(self.problem.weights[self.rows])

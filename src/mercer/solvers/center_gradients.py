@@ -177,13 +177,19 @@ class _Normal:
     def spectrum(self) -> np.ndarray:
         """About T^-T K_nC' W K_nC T^-1, its lower half: summed over some rows, or over the centres only."""
         problem, m = self.problem, len(self.kept)
-        if not _worth(len(problem.y), m):
-            rows = self.span.norm.L * self.sizes
-            share = self.total / problem.n_coefficients
-            if m <= FLOAT64_UP_TO:
-                return np.asarray(dlauum(np.asfortranarray(rows), lower=1)[0]) * share
-            return np.asarray(slauum(np.asarray(rows, np.float32, order="F"), lower=1, overwrite_c=1)[0]) * share
-        return self._over_rows(np.float64 if m <= FLOAT64_UP_TO else np.float32)
+        dtype: Any = np.float64 if m <= FLOAT64_UP_TO else np.float32
+        if _worth(len(problem.y), m):
+            return self._over_rows(dtype)
+        rows, lauum = self.span.norm.L * self.sizes, slauum if dtype is np.float32 else dlauum
+        share = dtype(self.total / problem.n_coefficients)
+        H, _ = lauum(np.asarray(rows, dtype, order="F"), lower=1, overwrite_c=1)
+        return self._centred(np.asarray(H), rows.sum(axis=0), m) * share
+
+    def _centred(self, H: np.ndarray, sums: np.ndarray, count: float) -> np.ndarray:
+        """Return a sum of x x' about the mean of x where b is free."""
+        if self.problem.intercept:
+            H -= np.outer(sums, sums / count).astype(H.dtype)
+        return H
 
     def _over_rows(self, dtype: Any) -> np.ndarray:
         """Return the sum over four random rows a centre, or as many as cost nothing, scaled up; over all if few."""
@@ -191,17 +197,19 @@ class _Normal:
         present, most = np.flatnonzero(problem.weights > 0), max(SAMPLE * m, FREE // m**2)
         if len(present) > most:
             present = np.sort(np.random.default_rng(0).choice(present, most, replace=False))
-        w = problem.weights[present]
+        w = problem.weights[present] / problem.weights[present].mean()
         L, H = np.asarray(self.span.norm.L, dtype, order="F"), np.zeros((m, m), dtype, order="F")
         trsm, syrk = (strsm, ssyrk) if dtype is np.float32 else (dtrsm, dsyrk)
-        step = max(m, 1024)
+        step, sums = max(m, 1024), np.zeros(m)
         for i in range(0, len(present), step):
-            S = self.columns.block(present[i : i + step])[:, self.kept].astype(dtype)
+            S, root = self.columns.block(present[i : i + step]).astype(dtype, copy=False), np.sqrt(w[i : i + step])
+            S = S if len(self.kept) == S.shape[1] else S[:, self.kept]
             S /= self.sizes.T.astype(dtype)
-            S *= np.sqrt(w[i : i + step] / w.mean())[:, None].astype(dtype)
+            S *= root[:, None].astype(dtype)
             F = trsm(1.0, L, S.T, lower=1, overwrite_b=1)
             H = syrk(1.0, F, beta=1.0, c=H, lower=1, overwrite_c=1)
-        return np.asarray(H) * dtype(self.total / len(present))
+            sums += F @ root
+        return self._centred(np.asarray(H), sums, float(w.sum())) * dtype(self.total / len(present))
 
     def _factor(self, lam: float) -> np.ndarray:
         """Return the lower factor of the spectrum + lam I, with the least shift that its precision takes."""
@@ -239,11 +247,18 @@ class _Normal:
         L, lam, shift = self.span.norm.L, self.problem.lam, 2 * self.span.norm.margin
         z = self._inner_solve(beta, transposed=True)
         c = solve_lower(L, z, transposed=True)
-        back = self._scaled(normal_product(self.columns, self.spread(c), self.problem.weight))
-        if self.problem.intercept:
-            p = self.pulled[1]
-            back -= p * ((p.T @ c) / self.total)
+        back = self._centred_product(c) if self.problem.intercept else self._product(c, None)[0]
         return self._inner_solve(solve_lower(L, back + lam * shift * c) + lam * z, transposed=False)
+
+    def _product(self, c: np.ndarray, less: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        back, total = normal_product(self.columns, self.spread(c), self.problem.weight, less)
+        return self._scaled(back), total
+
+    def _centred_product(self, c: np.ndarray) -> np.ndarray:
+        """Return K' W (f - its mean): off the mean that p tells, then off what the pass itself finds left of it."""
+        p = self.pulled[1]
+        back, left = self._product(c, (p.T @ c)[0] / self.total)
+        return back - p * (left / self.total)
 
     @cached_property
     def right(self) -> np.ndarray:

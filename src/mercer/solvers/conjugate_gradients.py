@@ -24,11 +24,12 @@ MOST = 2000  # rank: beyond, the factor costs more than the steps it saves
 
 @dataclass(frozen=True)
 class ConjugateGradients(Solver):
-    """Solve (s K s + lam I) z = s y with products that never store K.
+    """Solve (s K s + lam I) z = s y by products with K, never factored; half of it is stored where that is faster.
 
-    The preconditioner is (F F' + lam I)^-1 with F from `random_pivots` of rank min(2000, n / 8); the run starts from
-    the best answer on its pivots. Residuals down to 1e-4 are reached with the tiles of the Gram's own precision; below
-    that, rounds of refinement correct them with residuals in double. Cost: one product with K a step.
+    The preconditioner is (F F' + lam I)^-1 with F from `random_pivots` of rank min(2000, n / 8), less where K is
+    explained sooner; the run starts from what it makes of s y. Residuals down to 1e-4 are reached with the tiles of the
+    Gram's own precision; below that, rounds of refinement correct them with residuals in double. Cost: one product with
+    K a step.
 
     Parameters
     ----------
@@ -67,7 +68,8 @@ class ConjugateGradients(Solver):
         pivots = self._pivots(system)
         precondition = _woodbury(system, pivots)
         stats = {"rank": 0 if pivots is None else pivots.rank}
-        coarse = lambda V: system.scaled(system.gram, V)  # noqa: E731  # a name for the map in tiles of its own precision
+        many = system.held_gram
+        coarse = lambda V: system.scaled(many, V)  # noqa: E731  # a name for the map in tiles of its own precision
         if self.tol >= SINGLE or system.gram.dtype == np.float64:
             first = precondition(system.right) if start is None else start
             run = conjugate_gradients(

@@ -59,3 +59,11 @@ class Solution:
     def converged(self) -> bool:
         """Whether the tolerance was reached."""
         return self.status is Status.CONVERGED
+
+    def __str__(self) -> str:
+        stats = self.stats
+        told = f"{stats['solver']}: {self.status.value}" if "solver" in stats else self.status.value
+        told += f" after {stats['steps']} steps" if "steps" in stats else ""
+        told += f", {stats['fit_seconds']:.3g} s" if "fit_seconds" in stats else ""
+        known = [f"  {name:<14} {stats[name]:.6g}" for name in ("rank", "condition") if name in stats]
+        return "\n".join([told, *known, *([] if self.certificate is None else [str(self.certificate)])])
