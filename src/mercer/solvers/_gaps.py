@@ -80,9 +80,7 @@ def on_centers(problem: Problem, c: np.ndarray, b: np.ndarray, dual: np.ndarray 
     size = problem.lam * np.sqrt(np.maximum(square, 0.0))
     kept = f"{len(norm.kept)} of the {len(c)}" if len(dropped) else f"the {len(c)}"
     scope = f"functions on {kept} centres"
-    return Gap(
-        gap, t, np.abs(a) * roots[:, None], square, distance / np.maximum(size, np.finfo(float).tiny), roots, scope
-    )
+    return Gap(gap, t, np.abs(a) * roots[:, None], square, _over(distance, size), roots, scope)
 
 
 def of_centers_in_all(problem: Problem, c: np.ndarray, b: np.ndarray, dual: np.ndarray | None = None) -> Gap:
