@@ -9,6 +9,9 @@ from scipy import sparse
 from sklearn import svm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import mercer
@@ -220,3 +223,42 @@ def test_constant_targets_and_one_row():
         close(model.fit(X, np.full(20, 3.0)).predict(X), np.full(20, 3.0))
         assert model.fit(X[:1], [4.0]).predict(X[:1])[0] == pytest.approx(4.0)
     assert OneClassSVM().fit(X[:1]).predict(X[:1])[0] in (1, -1)
+
+
+def test_pipelines_searches_and_clones():
+    X, t, y = table(120)
+    line = make_pipeline(StandardScaler(), SVR(C=2.0))
+    assert cross_val_score(line, X, t, cv=3).mean() > 0.5
+    search = GridSearchCV(SVC(kernel=2.0 * Gaussian(1.0)), {"kernel__kernel__scale": [0.5, 2.0], "C": [0.1, 10.0]}, cv=3)
+    assert search.fit(X, y).best_score_ > 0.7
+    assert clone(search.best_estimator_).get_params()["kernel"] == search.best_estimator_.kernel
+    K = Gaussian.from_gamma(0.3)(X)
+    given = cross_val_predict(SVC(kernel="precomputed", tol=1e-8), K, y, cv=3, method="decision_function")
+    close(given, cross_val_predict(SVC(gamma=0.3, tol=1e-8), X, y, cv=3, method="decision_function"), 1e-5)
+    assert NuSVC(nu=0.3).set_params(gamma="auto").fit(X, y).score(X, y) > 0.8
+
+
+def test_nu_svc_has_probabilities():
+    X, _, y = table(120)
+    model = NuSVC(nu=0.2, probability=True).fit(X, y)
+    P = model.predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
+    most = 2 * min(y.mean(), 1 - y.mean())
+    NuSVC(nu=most, probability=True).fit(X, y)  # parts may be less balanced than all rows: there nu is cut
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_refused(bad):
+    X, t, y = table(30)
+    for model in CONVENTIONAL:
+        worse = X.copy()
+        worse[3, 1] = bad
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            model.fit(worse, target(model, t, y))
+        with pytest.raises(ValueError, match="sample_weight"):
+            clone(model).fit(X, target(model, t, y), sample_weight=np.zeros(30))
+        with pytest.raises(ValueError, match="sample_weight must hold numbers >= 0"):
+            clone(model).fit(X, target(model, t, y), sample_weight=np.full(30, -1.0))
+    with pytest.raises(ValueError, match="Precomputed matrix must be a square matrix"):
+        SVR(kernel="precomputed").fit(X, t)

@@ -84,7 +84,7 @@ def of_loss(
     rows : array of shape (q,)
         The points of this machine, by their rows.
     y, cost : arrays of shape (q,)
-        Their targets, +1 and -1 for losses of two classes; C times their weights, > 0.
+        Their targets, +1 and -1 for losses of two classes; C times their weights, > 0 and finite.
     loss : loss record
         See `mercer.losses`.
     intercept : {"free", "penalized", "none"}
@@ -93,9 +93,7 @@ def of_loss(
     form = traits(loss).boxed
     if form is None:
         refuse("of_loss", "a loss whose dual is quadratic over a box", repr(loss), "Use Newton for smooth losses.")
-    with np.errstate(invalid="ignore"):
-        low, high = -cost * highest(loss, y), -cost * lowest(loss, y)
-    low, high = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), 0.0, high)  # inf times 0
+    low, high = -cost * highest(loss, y), -cost * lowest(loss, y)
     p, ridge, points = -y, form.ridge / cost, rows
     if form.spread > 0:  # a kink at 0, inside the box: a variable for each side
         p = np.concatenate([form.spread - y, -form.spread - y])
