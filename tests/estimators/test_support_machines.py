@@ -229,7 +229,8 @@ def test_pipelines_searches_and_clones():
     X, t, y = table(120)
     line = make_pipeline(StandardScaler(), SVR(C=2.0))
     assert cross_val_score(line, X, t, cv=3).mean() > 0.5
-    search = GridSearchCV(SVC(kernel=2.0 * Gaussian(1.0)), {"kernel__kernel__scale": [0.5, 2.0], "C": [0.1, 10.0]}, cv=3)
+    grid = {"kernel__kernel__scale": [0.5, 2.0], "C": [0.1, 10.0]}
+    search = GridSearchCV(SVC(kernel=2.0 * Gaussian(1.0)), grid, cv=3)
     assert search.fit(X, y).best_score_ > 0.7
     assert clone(search.best_estimator_).get_params()["kernel"] == search.best_estimator_.kernel
     K = Gaussian.from_gamma(0.3)(X)
