@@ -175,19 +175,18 @@ def pair_steps(
     """Take pair steps within each group in turn until none violates by ``tol``; return how many, and if stuck."""
     q = F.size
     up, low, S, least = work[:q], work[q : 2 * q], work[2 * q : 3 * q], work[3 * q :]
-    if groups == 1:
-        penalties(c, lo, hi, group, -1, up, low)
-        steps, _, stuck = pair_burst(G, stride, diag, ridge, c, lo, hi, F, up, low, S, least, tol, most, size)
-        return steps, stuck
     steps, quiet, g = 0, 0, 0
-    while quiet < groups and steps < most:
-        penalties(c, lo, hi, group, g, up, low)
-        burst = min(BURST, most - steps)
+    while True:  # one call of the burst: it is compiled into this loop
+        penalties(c, lo, hi, group, g if groups > 1 else -1, up, low)
+        burst = min(BURST, most - steps) if groups > 1 else most
         done, _, stuck = pair_burst(G, stride, diag, ridge, c, lo, hi, F, up, low, S, least, tol, burst, size)
         steps += done
+        if groups == 1:
+            return steps, stuck
         quiet = quiet + 1 if done == 0 else 0
+        if quiet >= groups or steps >= most:
+            return steps, steps == 0
         g = (g + 1) % groups
-    return steps, steps == 0
 
 
 @compiled
