@@ -9,6 +9,7 @@ from mercer import Engine
 from mercer.gram import _nearest
 from mercer.gram._nearest import KernelSearch, TileSearch, TreeSearch, search
 from mercer.kernels import Gaussian, Laplace, Matern, Polynomial, SetIntersection
+from mercer.kernels._statistics import Manhattan, Squares
 
 
 def brute(D, k):
@@ -94,6 +95,17 @@ def test_any_kernel(m, rng):
     assert (found.squares <= 1e-12).all()
     sets = search(SetIntersection(), [{1, 2}, {2, 3}, {1, 2}, {9}], Engine()).find([{1, 2}, {9, 2}], 2)
     assert sets.indices.tolist() == [[0, 2], [3, 0]]
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("statistic, metric", [(Squares(), "sqeuclidean"), (Manhattan(), "cityblock")], ids=str)
+def test_sums_of_pairs(statistic, metric, rng):
+    from mercer.gram._ranks import pair_sums
+
+    X, Y = rng.standard_normal((6, 7)), rng.standard_normal((9, 7)).astype(np.float32)
+    columns, out = rng.integers(0, 9, (6, 4)), np.empty((6, 4))
+    pair_sums(statistic, X, Y, columns, 0, 6, out)
+    np.testing.assert_allclose(out, np.take_along_axis(cdist(X, Y, metric), columns, 1))
 
 
 def test_threads_change_nothing(rng):

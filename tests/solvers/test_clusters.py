@@ -100,7 +100,7 @@ def test_restarts_find_the_best_of_all_partitions_of_few_points():
     best, seeds = 0, 40
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
-        n, k = int(rng.integers(5, 10)), int(rng.integers(2, 4))
+        n, k = int(rng.integers(5, 11)), int(rng.integers(2, 4))
         X = rng.standard_normal((n, 2))
         kernel = Gaussian(1.0) if seed % 2 else Linear()
         K = kernel(X)
