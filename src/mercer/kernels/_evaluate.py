@@ -68,11 +68,11 @@ def of_profile(rule: Any, found: list[np.ndarray]) -> np.ndarray:
 
 def _own(statistic: Statistic, A: Any) -> np.ndarray:
     """Return a statistic of each row with itself."""
+    if isinstance(statistic, (Squares, Manhattan)):
+        return np.zeros(A.shape[0])
     if sparse.issparse(A):
         if isinstance(statistic, Dot):
             return np.asarray(A.multiply(A).astype(np.float64).sum(axis=1)).ravel()
-        if isinstance(statistic, (Squares, Manhattan)):
-            return np.zeros(A.shape[0])
         return np.concatenate([_own(statistic, A[i : i + 1].toarray()) for i in range(A.shape[0])])
     A = A.astype(np.float64, copy=False)
     with np.errstate(over="ignore"):

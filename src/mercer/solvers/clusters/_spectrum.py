@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer.gram._pool import one_blas_thread
 from mercer.gram._smallest import dense
 
 EPS = float(np.finfo(np.float64).eps)
@@ -66,7 +67,8 @@ def of_products(V: np.ndarray, BV: np.ndarray, squares: float, j: int) -> TopSum
     if j == 0:
         return TopSum(0.0, values)
     size = max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
-    bounds = [_with(a * size, T, RR, f, j) for a in np.geomspace(1e-8, 1.0, 40)]
+    with one_blas_thread():
+        bounds = [_with(a * size, T, RR, f, j) for a in np.geomspace(1e-8, 1.0, 40)]
     return TopSum(min(bounds) + 64 * len(V) * EPS * size, values)
 
 
@@ -79,12 +81,11 @@ def _with(a: float, T: np.ndarray, RR: np.ndarray, f: float, j: int) -> float:
 
 def krylov(times: Map, start: np.ndarray, blocks: int) -> np.ndarray:
     """Return an orthonormal basis of the span of start, B start, B^2 start ...: where the largest eigenvalues show."""
-    V = np.linalg.qr(start)[0]
-    last = V
-    for _ in range(blocks - 1):
-        last = times(last)
-        for _ in range(2):
-            last = last - V @ (V.T @ last)
-        last = np.linalg.qr(last)[0]
-        V = np.linalg.qr(np.concatenate([V, last], axis=1))[0]
-    return V
+    with one_blas_thread():  # factors of few columns are small steps: threads would wait for each other at each
+        V = last = np.linalg.qr(start)[0]
+        for _ in range(blocks - 1):
+            last = times(last)
+            for _ in range(2):  # once more, since what is left may be rounding
+                last = np.linalg.qr(last - V @ (V.T @ last))[0]
+            V = np.concatenate([V, last - V @ (V.T @ last)], axis=1)
+        return V if blocks == 1 else np.linalg.qr(V)[0]
