@@ -39,7 +39,7 @@ autodoc_member_order = "groupwise"
 # Made by scikit-learn on each estimator for metadata routing; its text points into scikit-learn's own pages.
 autodoc_default_options = {
     "exclude-members": ", ".join(
-        f"set_{name}_request" for name in ("fit", "partial_fit", "predict", "score", "transform")
+        f"set_{name}_request" for name in ("fit", "inverse_transform", "partial_fit", "predict", "score", "transform")
     )
     + ", get_metadata_routing",
 }

@@ -162,7 +162,7 @@ class SupportMachine(Machine):
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weights of linear machines, (t, d): f(x) = coef_ x."""
+        """The weights of linear machines, (t, d): f(x) = ``coef_`` x."""
         check_is_fitted(self)
         if self.kernel != "linear" and not (isinstance(self.kernel, Kernel) and self._is_linear()):
             raise AttributeError("coef_ is only available when using a linear kernel")

@@ -23,7 +23,7 @@ INDEPENDENT = 1e-10  # eigenvalues of the means' Gram matrix below this share of
 class KernelNearestMean(ClassifierMixin, Machine):
     """The class whose mean is nearest in feature space: argmin over c of ||phi(x) - m_c||, m_c the mean of class c.
 
-    For two classes this is the sign of h(x) = <phi(x), m_+> - <phi(x), m_-> + b, b = (||m_-||^2 - ||m_+||^2) / 2: a
+    For two classes this is the sign of h(x) = <phi(x), p> - <phi(x), q> + b, b = (||q||^2 - ||p||^2) / 2, for means p and q: a
     hyperplane of the RKHS. With priors p_c the classes are taken as Gaussian clouds about their means, of one variance
     s^2 in all directions in which the means differ, and s^2 log p_c joins the score of class c.
     Cost: n^2 kernel values to fit, m n for m predictions, none of them stored.
@@ -52,7 +52,7 @@ class KernelNearestMean(ClassifierMixin, Machine):
     centers_ : tuple of RKHSFunction
         The means, each a function of the RKHS; None for "precomputed".
     function_ : RKHSFunction
-        m_+ - m_-, so that h = function_ + intercept_; None for more than two classes and for "precomputed".
+        p - q, so that h = ``function_`` + ``intercept_``; None for more than two classes and for "precomputed".
     intercept_ : float or array
         b; for more than two classes that of the score <phi(x), m_c> + b_c of each.
     priors_ : array

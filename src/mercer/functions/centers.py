@@ -61,7 +61,7 @@ def choose_centers(
     method        what is drawn                                                   cost
     ============  ==============================================================  ======================
     "uniform"     rows without replacement                                        n
-    "k-means++"    rows far, in feature space, from those drawn: probability       about n m log m kernel
+    "k-means++"   rows far, in feature space, from those drawn: probability       about n m log m kernel
                   proportional to d^2 = k(x,x) - 2 k(x,z) + k(z,z); of a few      values
                   candidates the best
     "rpcholesky"  rows whose sections the drawn ones leave unexplained            n m kernel values and

@@ -33,7 +33,7 @@ class LeaveOneOut:
     lams : array of shape (l,)
         The penalties, in rising order.
     residuals : array of shape (l, n, t)
-        y_i - f_-i(x_i) - b_-i, f_-i fitted without row i; NaN for rows of weight 0.
+        y_i - g(x_i) - c, with g and c fitted without row i; NaN for rows of weight 0.
     leverages : array of shape (l, n)
         h; 0 for rows of weight 0.
     errors : array of shape (l, t)

@@ -260,7 +260,7 @@ class Increasing(Penalty):
     (True, 3.0, 1.0)
     """
 
-    function: Callable[[Any], Any] = np.square
+    function: Any = None
     derivative: Callable[[Any], Any] | None = None
     convex: bool | None = None  # type: ignore[assignment]  # None only until it is known
 
