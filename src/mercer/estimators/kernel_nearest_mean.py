@@ -23,9 +23,10 @@ INDEPENDENT = 1e-10  # eigenvalues of the means' Gram matrix below this share of
 class KernelNearestMean(ClassifierMixin, Machine):
     """The class whose mean is nearest in feature space: argmin over c of ||phi(x) - m_c||, m_c the mean of class c.
 
-    For two classes this is the sign of h(x) = <phi(x), p> - <phi(x), q> + b, b = (||q||^2 - ||p||^2) / 2, of means p and q:
-    a hyperplane of the RKHS. With priors p_c the classes are taken as Gaussian clouds about their means, of one variance
-    s^2 in all directions in which the means differ, and s^2 log p_c joins the score of class c.
+    For two classes with means p and q this is the sign of h(x) = <phi(x), p> - <phi(x), q> + b with
+    b = (||q||^2 - ||p||^2) / 2: a hyperplane of the RKHS. With priors p_c the classes are taken as Gaussian clouds
+    about their means, of one variance s^2 in all directions in which the means differ, and s^2 log p_c joins the score
+    of class c.
     Cost: n^2 kernel values to fit, m n for m predictions, none of them stored.
 
     Parameters
