@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 PEERS := .venv-peers
+METRIC := .venv-metric-learn
 BIN := $(VENV)/bin
 # Where `make peers` finds its datasets.
 DATA ?= ../shared/data
@@ -68,12 +69,12 @@ bench: $(VENV)/.done-dev  ## Time the parts of Mercer
 	@test -f benchmarks/micro/run.py || { echo "bench: benchmarks/micro/run.py is not there yet." >&2; exit 1; }
 	@$(BIN)/python benchmarks/micro/run.py $(ARGS)
 
-peers: $(PEERS)/.done  ## Print each speed bar as a ratio to other libraries (DATA=folder of datasets)
+peers: $(PEERS)/.done $(METRIC)/.done  ## Print each speed bar as a ratio to other libraries (DATA=folder of datasets)
 	@echo "peers: benchmarks/peers/run.py --data $(DATA) $(ARGS)"
 	@test -f benchmarks/peers/run.py || { echo "peers: benchmarks/peers/run.py is not there yet." >&2; exit 1; }
 	@$(PEERS)/bin/python benchmarks/peers/run.py --data $(DATA) $(ARGS)
 
-peers-setup: $(PEERS)/.done  ## Make .venv-peers, without measuring
+peers-setup: $(PEERS)/.done $(METRIC)/.done  ## Make .venv-peers and .venv-metric-learn, without measuring
 	@echo "peers-setup: ready"
 
 clean:  ## Remove what was built and cached; the environments stay
@@ -84,7 +85,7 @@ clean:  ## Remove what was built and cached; the environments stay
 
 # --------------------------------------------------------------------------------------------------------- environments
 
-$(VENV)/bin/python $(PEERS)/bin/python:
+$(VENV)/bin/python $(PEERS)/bin/python $(METRIC)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "setup: Python 3.11 or newer is needed; got $$($(PYTHON) --version 2>&1). Say: make PYTHON=python3.12" >&2; exit 1; }
 	@echo "setup: making $(@D:/bin=)"
@@ -100,4 +101,10 @@ $(PEERS)/.done: pyproject.toml | $(PEERS)/bin/python
 	@echo "setup: installing mercer[peers] with $(TORCH) into $(PEERS)"
 	@$(PEERS)/bin/python $(PIP) install '$(TORCH)'
 	@$(PEERS)/bin/python $(PIP) $(INSTALL) '.[peers]'
+	@touch $@
+
+# metric-learn only runs with scikit-learn before 1.8, so it has an environment of its own.
+$(METRIC)/.done: | $(METRIC)/bin/python
+	@echo "setup: installing metric-learn into $(METRIC)"
+	@$(METRIC)/bin/python $(PIP) install 'metric-learn==0.7.0' 'scikit-learn<1.8'
 	@touch $@

@@ -29,6 +29,7 @@ MODULES = (
     "tuning",
     "machines",
     "clusters",
+    "metric",
     "distances",
 )
 PACKAGES = ("mercer", "numpy", "scipy", "numba", "scikit-learn", "scikit-learn-intelex", "pykeops", "torch")
