@@ -117,7 +117,8 @@ def test_all_rows_as_centres_change_nothing(intercept):
     np.testing.assert_allclose(one.residuals, other.residuals, rtol=0, atol=1e-7)
     np.testing.assert_allclose(one.log_likelihood, other.log_likelihood, rtol=1e-6)
     columns, own = p.gram.kernel([[0.3, 0.2], [3.0, 3.0]], p.gram.points), np.ones(2)
-    for a, b in zip(*(f.refits.influence(columns, own, 0.03) for f in (one, other)), strict=True):
+    for name, given in (("influence", (columns, 0.03)), ("variance", (columns, own, 0.03))):
+        a, b = (getattr(found.refits, name)(*given) for found in (one, other))
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-7)
 
 
@@ -133,8 +134,9 @@ def test_as_a_gaussian_process(weight):
     assert path.log_likelihood[0, 0] == pytest.approx(theirs.log_marginal_likelihood_value_, rel=1e-9)
     X = np.random.default_rng(1).uniform(-3, 3, (20, 2))
     mean, std = theirs.predict(X, return_std=True)
-    H, variance = path.refits.influence(p.gram.kernel(X, p.gram.points), np.ones(20), 0.2)
-    np.testing.assert_allclose(H @ p.y[:, 0], mean.ravel(), atol=1e-9)
+    columns = p.gram.kernel(X, p.gram.points)
+    variance = path.refits.variance(columns, np.ones(20), 0.2)
+    np.testing.assert_allclose(path.refits.influence(columns, 0.2) @ p.y[:, 0], mean.ravel(), atol=1e-9)
     np.testing.assert_allclose(np.sqrt(noise / 0.2 * variance), std, atol=1e-9)
 
 

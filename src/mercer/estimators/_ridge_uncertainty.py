@@ -21,9 +21,8 @@ from mercer.kernels._evaluate import diagonal
 from mercer.kernels._views import n_rows, take
 from mercer.losses import Squared
 from mercer.solvers import LeaveOneOut, Problem, leave_one_out
-from mercer.solvers._refits import Refits
 
-ENTRIES = 2**22  # of the derivatives of predictions in targets, held at once
+ENTRIES = 2**23  # of the derivatives of predictions in targets, held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +103,9 @@ class Uncertainty:
         out = np.empty((n_rows(X), len(self.lam)))
         for lam in np.unique(self.lam):
             at = np.flatnonzero(self.lam == lam)
-            for rows, _, variance in self._influence(X, float(lam)):
+            for rows, part in self._blocks(X):
+                own = diagonal(self.kernel.form(), part)
+                variance = self.path.refits.variance(self._columns(part), own, float(lam))
                 out[rows, at] = np.sqrt(self.summary.noise[at] / lam * variance[:, None])
         return out
 
@@ -122,7 +123,8 @@ class Uncertainty:
         w = w * (1.0 / share).sum() / w.sum()  # counts are themselves; others have a mean of 1
         residuals = summary(self.path, self.lam).residuals[count]
         for lam in np.unique(self.lam):
-            for rows, H, _ in self._influence(X, float(lam)):
+            for rows, part in self._blocks(X):
+                H = self.path.refits.influence(self._columns(part), float(lam))
                 for t in np.flatnonzero(self.lam == lam):
                     without = f[rows, t, None] - H * (share * residuals[:, t])
                     size = np.abs(residuals[:, t])
@@ -130,15 +132,12 @@ class Uncertainty:
                     low[rows, t] = -_upper(size - without, w, level)
         return low, high
 
-    def _influence(self, X: Any, lam: float) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Yield blocks of rows of X with the derivatives of predictions in targets, and lam / noise variances."""
-        refits: Refits = self.path.refits
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        """Yield X in blocks whose derivatives in all targets fit the memory."""
         size = max(1, ENTRIES // len(self.sample.problem.y))
         for i in range(0, n_rows(X), size):
             rows = slice(i, min(i + size, n_rows(X)))
-            part = take(X, rows)
-            own = np.zeros(n_rows(part)) if self.kernel is None else diagonal(self.kernel.form(), part)
-            yield rows, *refits.influence(self._columns(part), own, lam)
+            yield rows, take(X, rows)
 
     def _columns(self, X: Any) -> np.ndarray:
         """Return k(x, x_j) for the points, or the centres, that refits are combinations of."""

@@ -58,12 +58,18 @@ class Refits(ABC):
         """Return the fits of every lam > 0."""
 
     @abstractmethod
-    def influence(self, columns: np.ndarray, own: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives of predictions in the targets of the rows that count, and their variances.
+    def influence(self, columns: np.ndarray, lam: float) -> np.ndarray:
+        """Return the derivatives of predictions in the targets of the rows that count, (m, n).
 
-        ``columns`` are k(x, x_j), one x a row, x_j all training points or all centres; ``own`` is k(x, x). Of the
-        Gaussian process with covariance k and noise lam / w_i the posterior variance is meant: times noise / lam it is
-        that of a process whose noise is known.
+        ``columns`` are k(x, x_j), one x a row, x_j all training points or all centres.
+        """
+
+    @abstractmethod
+    def variance(self, columns: np.ndarray, own: np.ndarray, lam: float) -> np.ndarray:
+        """Return the variances of predictions, (m,); ``own`` is k(x, x).
+
+        Those given y of the Gaussian process with covariance k and noise lam / w_i: times noise / lam they are those of
+        a process whose noise is known.
         """
 
 
@@ -117,17 +123,27 @@ class AllPoints(Refits):
         residuals = lams[:, None, None] * Z / s[:, None]
         return Fits(residuals, lams[:, None] * inverse, c, offsets, logdet, factors.fine)
 
-    def influence(self, columns: np.ndarray, own: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives of predictions in the targets, (m, n), and their variances, (m,)."""
-        s, factors = self.system.roots, self.band.factored(np.array([lam]))
-        V = s[:, None] * columns[:, self.system.rows].T
-        Z = factors.solve(V)[0]
-        variance = own - np.einsum("ij,ij->j", V, Z)
-        if self.problem.intercept:
-            u = factors.solve(s[:, None])[0, :, 0]
-            rest, known = 1.0 - u @ V, s @ u
-            Z, variance = Z + u[:, None] * rest / known, variance + rest**2 / known
-        return (s[:, None] * Z).T, np.maximum(variance, 0.0)
+    def influence(self, columns: np.ndarray, lam: float) -> np.ndarray:
+        """Return the derivatives of predictions in the targets of the rows that count, (m, n)."""
+        V, Z, u = self._turned(columns, lam)
+        s = self.system.roots[:, None]
+        if u is not None:
+            Z = Z + u * ((1.0 - u.T @ V) / (s.T @ u))
+        return (s * Z).T
+
+    def variance(self, columns: np.ndarray, own: np.ndarray, lam: float) -> np.ndarray:
+        """Return the variances of predictions, (m,)."""
+        V, Z, u = self._turned(columns, lam)
+        found = own - np.einsum("ij,ij->j", V, Z)
+        if u is not None:
+            found += (1.0 - u[:, 0] @ V) ** 2 / (self.system.roots @ u[:, 0])
+        return np.maximum(found, 0.0)
+
+    def _turned(self, columns: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return V = s k(x_j, x), M^-1 V and, with an intercept, M^-1 s, for M = s K s + lam I."""
+        s, factors = self.system.roots[:, None], self.band.factored(np.array([lam]))
+        V = s * columns[:, self.system.rows].T
+        return V, factors.solve(V)[0], factors.solve(s)[0] if self.problem.intercept else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,17 +233,20 @@ class OnCenters(Refits):
         """The share of the mean that each unit of weight has."""
         return 1.0 / float(self.weights.sum()) if self.problem.intercept else 0.0
 
-    def influence(self, columns: np.ndarray, own: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives of predictions in the targets, (m, n), and their variances, (m,).
-
-        To the variance among functions on the centres comes that of what they leave of k(x, x).
-        """
+    def influence(self, columns: np.ndarray, lam: float) -> np.ndarray:
+        """Return the derivatives of predictions in the targets of the rows that count, (m, n). Cost: n r^2 flops."""
         mean, turn, values, _ = self._moments
-        found = columns @ self.plain
-        P = (found - mean) @ turn
-        variance = lam * ((P**2) @ (1.0 / (values + lam)) + self._known)
-        variance += np.maximum(own - np.einsum("ij,ij->i", found, found), 0.0)
-        shrunk, out = P / (values + lam), np.empty((len(columns), len(self.rows)))
+        shrunk, out = self._turned(columns) / (values + lam), np.empty((len(columns), len(self.rows)))
         for part, F in self._features():
-            out[:, part] = self.weights[part] * (shrunk @ ((F - mean) @ turn).T + self._known)
-        return out, variance
+            out[:, part] = self.weights[part] * ((shrunk @ turn.T) @ (F - mean).T + self._known)
+        return out
+
+    def variance(self, columns: np.ndarray, own: np.ndarray, lam: float) -> np.ndarray:
+        """Return the variances of predictions: among functions on the centres, and what those leave of k(x, x)."""
+        _, _, values, _ = self._moments
+        among = lam * (self._turned(columns) ** 2 @ (1.0 / (values + lam)) + self._known)
+        return among + np.maximum(own - np.sum((columns @ self.plain) ** 2, axis=1), 0.0)
+
+    def _turned(self, columns: np.ndarray) -> np.ndarray:
+        mean, turn, _, _ = self._moments
+        return (columns @ self.plain - mean) @ turn
