@@ -146,7 +146,10 @@ class Functions(Space[Vector]):
             take = (lambda t: product(t).imag) if imaginary else (lambda t: product(t).real)
             aim = {"epsabs": 0.1 * self.tol * scale, "epsrel": max(0.1 * self.tol, 1e-13), "limit": self.limit}
             found = quad(take, lo, hi, full_output=1, **aim)
-            return float(found[0]), float(found[1])
+            value, error = float(found[0]), float(found[1])
+            if len(found) > 3 and "divergent" in found[3]:  # it may have been extrapolated to a finite number
+                error = max(error, abs(value))
+            return value, error
 
         value, error = part(False)
         if not self.complex:
