@@ -51,7 +51,8 @@ class Engine:
             refuse("Engine", "'precision' must be 'single' or 'double'", describe(self.precision))
         if self.client is not None and not hasattr(self.client, "submit"):
             refuse("Engine", "'client' must be a dask.distributed Client", describe(self.client))
-        self.budget  # noqa: B018  # asked for its checks
+        if self.memory is not None:
+            self.budget  # noqa: B018  # asked for its checks
 
     @property
     def budget(self) -> int:

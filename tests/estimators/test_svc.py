@@ -355,6 +355,9 @@ def test_ctrl_c_keeps_the_best_model(monkeypatch):
             if len(seen) > 2:
                 raise KeyboardInterrupt
 
+        def close(self):
+            seen.append(0.0)
+
     monkeypatch.setattr(_machine, "Progress", Impatient)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = SVC(C=1e4, gamma=0.1, verbose=True).fit(X, y)

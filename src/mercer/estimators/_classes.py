@@ -49,12 +49,11 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
         with watched(self, X, y, w) as watch:
             ones = np.ones(n_rows(X)) if w is None else w
             self.class_weight_ = class_factors(self, self.classes_, codes, ones)
-            members = self._members(codes, ones * self.class_weight_[codes])
             method_of(self)
             K = training_gram(self, X, engine_of(self), w, vectorized=True)
             clock = self._clock(watch)
             machines = self._train(self._forms(K, codes, ones), clock)
-            self._collect(X, K, machines, members, self._sides())
+            self._collect(X, K, machines, codes)
             self.curves_ = calibrated(self, X, K, codes, ones, machines, clock)
         self._warn(X, machines, time.perf_counter() - begun)
         return self
@@ -107,14 +106,10 @@ class SupportClassifier(ClassifierMixin, SupportMachine):
         sign = np.repeat([1.0, -1.0], [len(members[i]), len(there)])
         return self._form(K, rows, sign, weight[rows], factor[rows])
 
-    def _collect(
-        self, X: Any, K: Gram, machines: list[Trained], members: list[np.ndarray], sides: list[tuple[int, int]]
-    ) -> None:
+    def _collect(self, X: Any, K: Gram, machines: list[Trained], codes: np.ndarray) -> None:
         """Set the attributes, in scikit-learn's order and sign."""
-        A = self._keep(X, K, machines, np.concatenate(members))
-        found = np.zeros(K.shape[0], dtype=bool)
-        found[self.support_] = True
-        self._n_support = np.array([np.count_nonzero(found[mine]) for mine in members], dtype=np.int32)
+        A, sides = self._keep(X, K, machines, np.argsort(codes, kind="stable")), self._sides()
+        self._n_support = np.bincount(codes[self.support_], minlength=len(self.classes_)).astype(np.int32)
         self.intercept_ = self._offsets.copy()
         self.n_iter_ = np.array([machine.steps for machine in machines], dtype=np.int32)
         self.dual_coef_ = _of_pairs(A, self._n_support, sides) if sides[0][1] > 0 else A.T.copy()
