@@ -30,7 +30,7 @@ from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
 TINY = float(np.finfo(np.float64).tiny)
-FIRST = 1e-3  # of the spread of the targets: the first violation asked for
+FIRST = 1e-5, 1e-1  # of the spread of the targets: the first violation asked for, the root of tol between them
 ROUNDS = 12  # of asking for less
 FINISHED_UP_TO = 3000  # rows: what gets stuck is finished by another solver ...
 PATIENCE = 1000  # ... after so many steps a row
@@ -87,7 +87,7 @@ class BoxDual(Solver):
         given = state.get("c")
         c = None if given is None or given.shape != (len(problem.y), problem.n_targets) else given[rows]
         best, status, steps = None, Status.MAX_STEPS, 0
-        violation, most = FIRST * spread(part.problem), self.max_steps
+        violation, most = float(np.clip(np.sqrt(self.tol), *FIRST)) * spread(part.problem), self.max_steps
         if most < 0 and len(rows) <= FINISHED_UP_TO:
             most = PATIENCE * len(rows)
         for _ in range(ROUNDS):

@@ -22,7 +22,7 @@ from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradients import VALUES_PER_SECOND, ConjugateGradients
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.majorize import Majorize
-from mercer.solvers.newton import Newton
+from mercer.solvers.newton import DENSE_UP_TO, Newton
 from mercer.solvers.norm_search import NormSearch
 from mercer.solvers.penalties import HalfSquare
 from mercer.solvers.problem import Problem
@@ -53,9 +53,10 @@ class Auto:
     - else `CenterGradients` on 4,000 centres; on fewer where they would take more than half of the memory, or passes
       over the kernel values more than half of the deadline.
 
-    Other losses without jumps in their slope: `Newton`, with centres `CenterNewton`. Losses whose slope jumps:
-    `BoxDual`, if their dual is a quadratic problem over a box and f is on all points; else `Proximal`. Penalties other
-    than (lam / 2) ||f||^2: `NormSearch` over such problems. Losses that are not convex: `Majorize`.
+    Other losses without jumps in their slope: `Newton`, with centres `CenterNewton`; but above 1,200 rows `BoxDual` if
+    their dual is a quadratic problem over a box, as that of Huber is. Losses whose slope jumps: `BoxDual`, if their
+    dual is such a problem and f is on all points; else `Proximal`. The multinomial loss: `VectorNewton`. Penalties
+    other than (lam / 2) ||f||^2: `NormSearch` over such problems. Losses that are not convex: `Majorize`.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ class Auto:
             return NormSearch(inner.choose, tol), f"the penalty is {what}: a search for the lam that stands for it"
         if known.quadratic:
             return self._least_squares(problem, deadline)
-        if known.smooth:
+        if known.smooth and (known.boxed is None or problem.centers is not None or len(problem.y) <= DENSE_UP_TO):
             why = f"the slope of {name} has no jumps"
             if problem.centers is not None:
                 return CenterNewton(self._or(1e-6)), f"{why} and f is on centres"
@@ -114,6 +115,8 @@ class Auto:
         if known.boxed is None or problem.centers is not None:
             on = "its dual is no quadratic problem over a box" if known.boxed is None else "f is on centres"
             return Proximal(self._or(1e-6), random_state=self.random_state), f"the slope of {name} jumps and {on}"
+        if known.smooth:
+            return BoxDual(self._or(1e-6)), f"the dual of {name} is a quadratic problem over a box"
         box = BoxDual(self._or(1e-9 if problem.gram.shape[0] <= SMALL else 1e-4))
         return box, f"the slope of {name} jumps and its dual is a quadratic problem over a box"
 
