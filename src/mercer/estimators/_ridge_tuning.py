@@ -132,6 +132,7 @@ class _Search:
 
     def _error(self, sample: Sample, lams: np.ndarray, factor: float) -> float:
         """Return the error of the best penalties on a sample, with the scales times a factor; keep the best path."""
+        self._step(0.0)  # paths on centres take no clock
         problem = sample.rescaled(factor)
         path = leave_one_out(problem, lams, share=sample.share, step=self._step)
         places = self._places(path)
