@@ -274,6 +274,15 @@ def test_weights_of_tables_and_sparse_rows():
     assert RKHSFunction(Linear(), [[1.0, 2.0]], [[1.0, 2.0]]).weights().tolist() == [[1.0, 2.0], [2.0, 4.0]]
 
 
+def test_weights_of_sums_on_different_columns():
+    X = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]])
+    kernel = 2 * Linear().on([0]) + Linear().on([1, 2]) + 0.5 * Linear()
+    f = RKHSFunction(kernel, X, [1.0, -2.0])
+    assert np.allclose(X @ f.weights(), f(X), rtol=1e-14)
+    with pytest.raises(ValueError, match="or a sum of such"):
+        RKHSFunction(Linear().on([0]) + Linear().on([1]) * Linear().on([2]), X, [1.0, 1.0]).weights()
+
+
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear() + 1, Linear() * Linear(), Linear().normalized()])
 def test_other_kernels_have_no_weights(kernel):
     with pytest.raises(ValueError, match="weights: the kernel must be linear"):

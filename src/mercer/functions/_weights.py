@@ -10,21 +10,31 @@ from scipy import sparse
 from mercer._checks import refuse
 from mercer.kernels import Kernel
 from mercer.kernels import _form as forms
-from mercer.kernels._form import Fused
+from mercer.kernels._form import Form, Fused, Mixed
 from mercer.kernels._statistics import Dot
 from mercer.kernels._views import Columns, Metric, View
 
 
 def weights(kernel: Kernel, centers: Any, coefficients: np.ndarray) -> np.ndarray:
-    """Return w with f(x) = w'x, for kernels that are multiples of x'Az, also on some columns."""
-    form = kernel.form()
-    linear = isinstance(form, Fused) and form.statistics == (Dot(),)
-    slope = _slope(form.rule) if linear and isinstance(form, Fused) else None
-    if slope is None or not isinstance(form, Fused) or not all(isinstance(s, (Columns, Metric)) for s in form.view):
+    """Return w with f(x) = w'x, for kernels that are multiples of x'Az, also on some columns, and their sums."""
+    found = _weights(kernel.form(), centers, coefficients)
+    if found is None:
         refuse(
-            "weights", "the kernel must be linear: c x'Az, also on some columns", repr(kernel),
+            "weights", "the kernel must be linear: c x'Az, also on some columns, or a sum of such", repr(kernel),
             "The feature space of other kernels is not written out here; evaluate f instead.",
         )  # fmt: skip  # message and remedy on a line each
+    return found
+
+
+def _weights(form: Form, centers: Any, coefficients: np.ndarray) -> np.ndarray | None:
+    if isinstance(form, Mixed) and form.operation is np.add:
+        parts = [_weights(part, centers, coefficients) for part in form.parts]
+        return None if any(w is None for w in parts) else np.asarray(sum(w for w in parts if w is not None))
+    if not isinstance(form, Fused) or form.statistics != (Dot(),):
+        return None
+    slope = _slope(form.rule)
+    if slope is None or not all(isinstance(s, (Columns, Metric)) for s in form.view):
+        return None
     seen = np.asarray(_seen(form.view, centers).T @ coefficients)
     return slope * (np.asarray(_seen(form.view, _units(centers))) @ seen)
 
