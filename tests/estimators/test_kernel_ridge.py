@@ -274,6 +274,12 @@ def test_a_deadline_keeps_the_best_model_with_its_certificate(table):
     assert (off <= model.certificate_.prediction_bound(X) + exact.certificate_.prediction_bound(X)).all()
 
 
+def test_the_warning_names_the_tolerance_of_the_solver(table):
+    X, y = table[0], table[1][:, 0]
+    with pytest.warns(ConvergenceWarning, match=r"KernelRidge did not reach tol=0.001: residual "):
+        KernelRidge(1e-6, gamma=0.1, solver="cg", deadline=1e-9, random_state=0).fit(X, y)
+
+
 def test_huge_and_tiny_data(table):
     X, y = table[0], table[1][:, 0]
     wanted = KernelRidge(0.1, kernel=Gaussian(1.0)).fit(X, y).predict(X)

@@ -77,7 +77,8 @@ def warn_of_ridge(estimator: Any, stopped: Status | None) -> None:
     """Give the one warning a fit ends with that missed its tolerance, or had no time to tune."""
     found: Solution = estimator.solution_
     if stopped is None or not found.converged:
-        warn_if_short(estimator, found, DEFAULT_TOL if estimator.tol is None else estimator.tol, stacklevel=5)
+        missed = estimator.tol or found.stats.get("tol") or DEFAULT_TOL
+        warn_if_short(estimator, found, missed, stacklevel=5)
         return
     tried, who = len(estimator.cv_results_["params"]), type(estimator).__name__
     warnings.warn(

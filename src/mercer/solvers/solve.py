@@ -203,7 +203,7 @@ def solve(
     c, offset = answer.coefficients, answer.offset
     seconds = time.perf_counter() - begun
     stats = answer.stats | {"solver": type(chosen).__name__, "steps": answer.steps, "residual": answer.residual}
-    stats |= {"why": why, "fit_seconds": seconds}
+    stats |= {"why": why, "fit_seconds": seconds, "tol": clock.tol}
     proof: Certificate | None = None
     if certify != "none":
         proof = prove(problem, c, offset, full=certify == "full" or _cheap(problem, answer), dual=answer.dual)
