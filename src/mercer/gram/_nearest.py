@@ -22,7 +22,7 @@ from mercer.gram._fused import DIRECT_UP_TO
 from mercer.gram._gram import Gram
 from mercer.gram._lower import lower
 from mercer.gram._make import SMALL, gram
-from mercer.gram._pool import run
+from mercer.gram._pool import one_blas_thread, run
 from mercer.gram._reduce import smallest
 from mercer.kernels import Kernel
 from mercer.kernels._evaluate import diagonal
@@ -37,7 +37,7 @@ TREE_FROM = 1000  # points
 MORE, MORE_BY_BOUNDS = 16, 64  # candidates beyond the k wanted, where they come by distances and by lower bounds
 AT_ONCE = 2**22  # pairs
 PROJECT_FROM, PROJECT_UP_TO = 96, 1024  # coordinates between which fewer are looked at first
-SAMPLE, SHARE = 4096, 0.95  # rows whose variance chooses the coordinates, and how much of it they keep
+SAMPLE, SHARE = 2048, 0.95  # rows whose variance chooses the coordinates, and how much of it they keep
 
 
 class Neighbours(NamedTuple):
@@ -266,7 +266,8 @@ def _leading(B: np.ndarray, centre: np.ndarray) -> np.ndarray | None:
     if not PROJECT_FROM <= d <= PROJECT_UP_TO:
         return None
     some = B[np.unique(np.linspace(0, len(B) - 1, SAMPLE).astype(int))] - centre
-    variances, axes = np.linalg.eigh(some.T @ some)
+    with one_blas_thread():  # small steps, at each of which threads would wait for each other
+        variances, axes = np.linalg.eigh(some.T @ some)
     kept = np.cumsum(variances[::-1]) < SHARE * variances.sum()
     r = int(np.count_nonzero(kept)) + 1
     return np.ascontiguousarray(axes[:, ::-1][:, :r]) if r <= d // 3 else None
