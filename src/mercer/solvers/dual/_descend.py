@@ -33,6 +33,7 @@ class Block:
     group: np.ndarray
     sums: int
     level: np.ndarray
+    most: int = 0  # members it may come to have: one kind of steps is compiled for all its rounds
 
 
 def whole_lanes(q: int) -> int:
@@ -65,7 +66,7 @@ def descend(block: Block, tol: float, most: int, expired: Any = lambda: False) -
 
 
 def _steps(block: Block, F: np.ndarray, tol: Any, most: int, work: np.ndarray) -> tuple[int, bool]:
-    b, size = block, size_of(F.size)
+    b, size = block, size_of(max(block.most, F.size))
     if b.sums:
         return pair_steps(
             b.G, b.stride, b.diag, b.ridge, b.c, b.lo, b.hi, F, b.group, b.sums, tol, most, work, size

@@ -186,7 +186,7 @@ class Front:
         return Block(
             m.G, m.stride, diag, lanes(self.ridge[who], dtype), shift, lanes(self.c[who]),
             lanes(self.lo[who]), lanes(self.hi[who]), lanes(self.F[who]), lanes(self.group[who], np.int64), self.sums,
-            lanes(level[self.group[who]]),
+            lanes(level[self.group[who]]), m.room,
         )  # fmt: skip  # in the order of the record
 
     # ------------------------------------------------------------ the answer
