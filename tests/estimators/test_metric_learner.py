@@ -13,9 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import Engine, MetricLearner
+from mercer import SVC, Engine, KernelKMeans, KernelRidge, MetricLearner
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.spaces import Euclidean
+from mercer.testing import check_machine
 
 
 @parametrize_with_checks(
@@ -312,3 +313,23 @@ def test_clones_are_alike(wine):
     X, y = wine
     model = MetricLearner(kernel=Gaussian(3.0), rank=2, n_centers=20, random_state=0)
     assert np.array_equal(model.fit(X, y).components_, clone(model).fit(X, y).components_)
+
+
+@pytest.mark.parametrize("objective", ["ratio", "root"])
+def test_every_machine_can_use_the_learned_metric(wine, objective):
+    X, y = wine
+    A = MetricLearner(objective=objective, rank=2).fit(X[::2], y[::2])
+    scale = 1 / np.sqrt(A.transform(X).var(axis=0).sum())
+    Z = scale * A.transform(X)
+    for machine in (KernelRidge(0.1), SVC(C=10.0), KernelKMeans(3, random_state=0)):
+        metric, moved = (clone(machine).set_params(kernel=Gaussian(s)) for s in (scale**2 * A.A_, 1.0))
+        one, other = (m.fit(P[::2], y[::2]).predict(P[1::2]) for m, P in ((metric, X), (moved, Z)))
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"objective": "root", "tol": 1e-9}])
+def test_laws(wine, options):
+    X, y = wine
+    model = MetricLearner(**options)
+    check_machine(model, X, y, rtol=1e-4, outputs=lambda m, Z: np.linalg.norm(m.transform(Z), axis=1),
+                  conventions=False)  # fmt: skip  # lengths: directions may turn where they are tied
