@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.losses import Boxed, shortfall, traits, value
+from mercer.gram import gram
+from mercer.losses import Boxed, shortfall, slope, traits, value
 from mercer.solvers._feasible import feasible
 from mercer.solvers._line import best_offset
 from mercer.solvers._polish import bounds, polished
@@ -32,6 +33,9 @@ from mercer.solvers.watch import Clock
 TINY = float(np.finfo(np.float64).tiny)
 FIRST = 1e-5, 1e-1  # of the spread of the targets: the first violation asked for, the root of tol between them
 ROUNDS = 12  # of asking for less
+TOGETHER_UP_TO = 3000  # rows: above, targets are solved one after the other
+GUESSED_FROM = 6000  # rows: above, the start is what a share of them says
+GUESS = 8  # rows for each that says it
 FINISHED_UP_TO = 3000  # rows: what gets stuck is finished by another solver ...
 PATIENCE = 1000  # ... after so many steps a row
 
@@ -86,8 +90,11 @@ class BoxDual(Solver):
         part = _Part(present(problem, rows), self.floor / self.tol)
         given = state.get("c")
         c = None if given is None or given.shape != (len(problem.y), problem.n_targets) else given[rows]
+        if c is None and len(rows) > GUESSED_FROM and part.problem.gram.kernel is not None:
+            c = part.guess(clock)
         best, status, steps = None, Status.MAX_STEPS, 0
-        violation, most = float(np.clip(np.sqrt(self.tol), *FIRST)) * spread(part.problem), self.max_steps
+        first = np.sqrt(self.tol) * (5.0 if part.form.ridge > 0 else 1.0)  # with a ridge gaps are squares of violations
+        violation, most = float(np.clip(first, *FIRST)) * spread(part.problem), self.max_steps
         if most < 0 and len(rows) <= FINISHED_UP_TO:
             most = PATIENCE * len(rows)
         for _ in range(ROUNDS):
@@ -151,7 +158,25 @@ class _Part:
         """Return the answers for all targets, begun at c."""
         boxes = [self.box(k) for k in range(self.problem.n_targets)]
         starts = None if c is None else [self.variables(c[:, k]) for k in range(c.shape[1])]
+        if len(boxes) > 1 and len(self.problem.y) > TOGETHER_UP_TO:  # their working sets would not fit side by side
+            own = [None] * len(boxes) if starts is None else starts
+            return [
+                solve_boxes([box], tol=tol, max_steps=most, clock=clock, starts=[start])[0]
+                for box, start in zip(boxes, own, strict=True)
+            ]
         return solve_boxes(boxes, tol=tol, max_steps=most, clock=clock, starts=starts)
+
+    def guess(self, clock: Clock) -> np.ndarray:
+        """Return the coefficients that the slopes at the answer of every eighth row stand for."""
+        problem = self.problem
+        assert problem.gram.kernel is not None
+        some = np.arange(0, len(problem.y), GUESS)
+        few = dataclasses.replace(present(problem, some), weight=GUESS * problem.weights[some])
+        part = _Part(few, self.least)
+        at = part.at(part.solved(0.1 * spread(few), -1, clock, None))
+        f = gram(problem.gram.kernel, problem.gram.points, few.gram.points, engine=problem.gram.engine) @ at.c
+        c = -problem.weights[:, None] * slope(problem.loss, problem.targets, np.asarray(f) + at.b) / problem.lam
+        return np.asarray(c)
 
     def variables(self, c: np.ndarray) -> np.ndarray:
         return np.concatenate([np.maximum(c, 0.0), np.minimum(c, 0.0)]) if self.twice else c
