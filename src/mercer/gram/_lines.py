@@ -56,7 +56,8 @@ class Lines:
         self.dtype = self.source.tile_dtype
         self.stored = isinstance(self.source, (DenseSource, PackedSource))
         self._segments = [self._segment(a, b) for a, b in pairwise(starts)]
-        self.shelf = Shelf(starts, len(order), self.dtype, 0 if self.stored else cache)
+        read_again = not self.stored and (shared or self.keeps)
+        self.shelf = Shelf(starts, len(order), self.dtype, cache if read_again else 0)
 
     def _segment(self, a: int, b: int) -> Source | None:
         """Return the source of all rows and a segment of columns; None where these are best picked with the rows."""
