@@ -128,7 +128,15 @@ class Pairs(Listed):
 
     def distances(self, X: np.ndarray, components: np.ndarray) -> np.ndarray:
         """Return |L(x_i - x_j)|, one a pair."""
-        return np.asarray(np.linalg.norm(self.differences(X @ components.T), axis=1))
+        few = self.count < len(X)  # then not all points are in a pair
+        rows = self.differences(X) @ components.T if few else self.differences(X @ components.T)
+        return np.asarray(np.linalg.norm(rows, axis=1))
+
+    def energies(self, X: np.ndarray, components: np.ndarray | None = None) -> np.ndarray:
+        """Return sum_k w_k (L(x_i - x_j))^2, one sum for each row of L (None: the identity)."""
+        if components is None or self.count >= len(X):
+            return super().energies(X, components)
+        return _energies(len(components), (make() @ components.T for make in self.blocks(X)))
 
     def reweighted(self, factor: np.ndarray) -> Pairs:
         """Return the same pairs, their weights times a positive factor each."""

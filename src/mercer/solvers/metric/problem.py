@@ -48,7 +48,9 @@ class MetricProblem:
     def __post_init__(self) -> None:
         """Check the parts."""
         X = np.ascontiguousarray(self.X, dtype=np.float64)
-        if X.ndim != 2 or not np.isfinite(X).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            fine = bool(np.isfinite(X.sum())) or bool(np.isfinite(X).all())  # a sum is not finite if an entry is not
+        if X.ndim != 2 or not fine:
             refuse(WHO, "X must be a table of finite numbers", describe(X))
         number(WHO, "regularization", self.regularization, 0.0)
         if self.dissimilar.count == 0:
