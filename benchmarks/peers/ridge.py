@@ -74,7 +74,9 @@ def timed(
         for _ in range(min(rounds, scene.repeats)):
             for name, fit in fits.items():
                 model: list[Any] = []
-                seconds[name].append(undisturbed(lambda fit=fit, model=model: model.append(fit()), attempts=2))
+                seconds[name].append(
+                    undisturbed(lambda fit=fit, model=model: model.append(fit()), attempts=2 if rounds > 1 else 1)
+                )
                 scores[name] = score(name, model[-1])
     medians = {name: float(np.median(times)) for name, times in seconds.items()}
     told = ", ".join(f"{name} {value:.5f}" for name, value in scores.items())
