@@ -133,11 +133,10 @@ class _Tqdm:
     def __init__(self) -> None:
         from tqdm.auto import tqdm
 
-        self.bar = tqdm(total=100, bar_format="{desc} |{bar:20}| {postfix}", leave=True)
+        self.bar = tqdm(total=100, bar_format="|{bar:20}| {desc}", leave=True)  # a postfix starts with a comma
 
     def show(self, solver: str, share: float, told: str) -> None:
-        self.bar.set_description_str(solver, refresh=False)
-        self.bar.set_postfix_str(told, refresh=False)
+        self.bar.set_description_str(f"{solver}: {told}", refresh=False)
         self.bar.n = round(100 * share)
         self.bar.refresh()
 
