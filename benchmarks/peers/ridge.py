@@ -143,7 +143,7 @@ def centers(scene: Scene, name: str, m: int) -> Measured:
 
 
 def centers_prototype(scene: Scene, m: int) -> Measured:
-    """Fit kin40k on m centres beside the prototype, one core each; neither certifies."""
+    """Fit kin40k on m centres beside the prototype's 20 steps, to an error no larger, one core each; no certificates."""
     from prototypes import modules
 
     krr = modules(scene.prototypes)[2]
@@ -153,7 +153,7 @@ def centers_prototype(scene: Scene, m: int) -> Measured:
     krr.falkon_like(krr.R32, krr.KTK32, X[:2000], y[:2000], C[:200], s, lam, 1)
     krr.predict(krr.R32, data.Xt[:100], C, y[:m], s)
     fits = {
-        "mercer": lambda: ours("kin40k", centers=C, tol=1e-3, certify="none", engine=Engine(threads=1)).fit(X, y),
+        "mercer": lambda: ours("kin40k", centers=C, tol=1e-2, certify="none", engine=Engine(threads=1)).fit(X, y),
         "prototype": lambda: krr.falkon_like(krr.R32, krr.KTK32, X, y, C, s, lam, 20)[0],
     }
 

@@ -33,7 +33,7 @@ SAMPLE = 4  # rows a centre that the preconditioner is summed over: it then take
 
 def _worth(n: int, m: int) -> bool:
     """Return whether those rows, 8 m^3 flops, cost less than the some thirty steps they save."""
-    return m * m <= 100 * n + 1000 * m
+    return m * m <= 25 * n + 400 * m
 
 
 @dataclass(frozen=True)
