@@ -21,7 +21,7 @@ from _timing import limited, undisturbed
 from mercer import Engine, KernelRidge
 from mercer.kernels import Gaussian
 
-LENGTH = {"kin40k": 1.41, "protein": 0.7, "sgemm": 4.0, "covtype": 3.0}  # exp(-|x - z|^2 / (2 length^2))
+LENGTH = {"kin40k": 1.41, "protein": 0.5, "sgemm": 4.0, "covtype": 3.0}  # exp(-|x - z|^2 / (2 length^2))
 ALPHA = {"kin40k": 1e-2, "protein": 0.3, "sgemm": 1e-2, "covtype": 1.0}
 EXACT, ROUGH = 1e-12, 1e-4
 
