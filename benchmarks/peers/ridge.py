@@ -143,7 +143,7 @@ def centers(scene: Scene, name: str, m: int) -> Measured:
 
 
 def centers_prototype(scene: Scene, m: int) -> Measured:
-    """Fit kin40k on m centres beside the prototype's 20 steps, to an error no larger, one core each; no certificates."""
+    """Fit kin40k on m centres beside the prototype's 20 steps, to an error no larger, one core each, uncertified."""
     from prototypes import modules
 
     krr = modules(scene.prototypes)[2]
