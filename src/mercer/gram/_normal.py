@@ -18,16 +18,16 @@ SUMS = 24  # partial sums at most, added in order: so many tasks, whatever the t
 def normal_product(
     K: Gram, V: np.ndarray, weights: np.ndarray | None = None, less: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return K' u and 1' u for u = w (K V - less), V of shape (m, t), less (t,): one pass over K instead of two.
+    """Return K' u and 1' u for u = w (K V - less), V (m, t), less (t,), w (n,) or (n, t): one pass instead of two.
 
     Cost: n m (d + 4 t). Memory: 24 m t numbers and a strip of rows a thread.
     """
     if K._remote is not None:
         inner = K @ V - (0.0 if less is None else less)
-        inner = inner if weights is None else weights[:, None] * inner
+        inner = inner if weights is None else weights.reshape(len(weights), -1) * inner
         return np.asarray(K.T @ inner, dtype=np.float64), inner.sum(axis=0, dtype=np.float64)
     V, size = _sized(V)
-    w, heaviest = (None, 1.0) if weights is None else _sized(weights[:, None])
+    w, heaviest = (None, 1.0) if weights is None else _sized(weights.reshape(len(weights), -1))
     v = np.ascontiguousarray(V, K._source.tile_dtype)
     off = None if less is None else (less / size).astype(v.dtype)
 

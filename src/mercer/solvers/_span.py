@@ -44,10 +44,10 @@ class Span:
         """The same in double precision."""
         return self._columns(fresh(self.problem.gram))
 
-    def held_columns(self, *, double: bool = False) -> Gram:
-        """The same for many products: stored where that is faster and fits."""
+    def held_columns(self, *, double: bool = False, stored: Any = "dear") -> Gram:
+        """The same for many products: stored where that is faster and fits, or as asked."""
         K = fresh(self.problem.gram) if double else self.problem.gram
-        return self._columns(K, "dear")
+        return self._columns(K, stored)
 
     def _columns(self, K: Gram, stored: Any = False) -> Gram:
         centers = self.problem.centers

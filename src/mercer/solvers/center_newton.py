@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve
 
-from mercer.gram import Gram, gram
+from mercer.gram import Gram
+from mercer.gram._normal import is_stored, normal_product, transposed_product
 from mercer.losses import curvature, slope, traits, value
 from mercer.solvers._line import best_offset, best_step
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._span import Span
+from mercer.solvers._triangular import solve_lower
 from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
@@ -88,13 +89,14 @@ class CenterNewton(Solver):
                     break
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        stats = {"rank": len(maps.kept), "products": products, "kernel_values": 2 * products * len(problem.y) * maps.m}
-        return Answer(maps.spread(best.x), best.b, status, step, best.worst, stats, {"x": best.x, "b": best.b})
+        passes = 1 if is_stored(maps.columns) else products
+        stats = {"rank": len(maps.kept), "products": products, "kernel_values": passes * len(problem.y) * maps.m}
+        return Answer(maps.spread(best.c), best.b, status, step, best.worst, stats, {"x": best.x, "b": best.b})
 
 
 @dataclass(frozen=True, eq=False)
 class _Maps:
-    """From x = L'c to the values of f on the rows and back, and what both share."""
+    """From x = L'c to the values of f on the rows and back, and what both share; c is scaled as L is."""
 
     problem: Problem
     fine: bool
@@ -106,63 +108,72 @@ class _Maps:
     @cached_property
     def columns(self) -> Gram:
         """K between rows and centres, held in memory where it fits."""
-        K, given = self.problem.gram, self.span.fresh_columns if self.fine else self.span.columns
-        if K.kernel is None or K.engine.client is not None:
-            return given
-        engine = given.engine if not self.fine else dataclasses.replace(K.engine, precision="double")
-        return gram(K.kernel, K.points, self.problem.centers.points, engine=engine, stored="auto")
+        return self.span.held_columns(double=self.fine, stored="auto")
 
     @property
     def kept(self) -> np.ndarray:
         return self.span.norm.kept
 
     @property
+    def L(self) -> np.ndarray:
+        return self.span.norm.L
+
+    @property
     def m(self) -> int:
         return self.problem.n_coefficients
 
     @cached_property
-    def metric(self) -> np.ndarray:
-        """L^-1 K_CC L^-T, the identity but for the margin that makes L safe."""
-        L, sizes = self.span.norm.L, self.span.norm.sizes
-        A = self.span.square[np.ix_(self.kept, self.kept)] / np.outer(sizes, sizes)
-        half = solve_triangular(L, A, lower=True, check_finite=False)
-        return np.asarray(solve_triangular(L, half.T, lower=True, check_finite=False))
+    def square(self) -> np.ndarray:
+        """K_CC, scaled: c'K_CC c is |x|^2 but for the margin that makes L safe."""
+        sizes = self.span.norm.sizes
+        return np.asarray(self.span.square[np.ix_(self.kept, self.kept)] / np.outer(sizes, sizes))
 
-    def spread(self, x: np.ndarray) -> np.ndarray:
-        """Return c on all centres."""
-        c = np.zeros((self.m, x.shape[1]))
-        down = solve_triangular(self.span.norm.L, x, lower=True, trans=1, check_finite=False)
-        c[self.kept] = down / self.span.norm.sizes[:, None]
-        return c
+    def down(self, x: np.ndarray) -> np.ndarray:
+        """Return c = L^-T x."""
+        return solve_lower(self.L, x, transposed=True)
 
-    def out(self, x: np.ndarray) -> np.ndarray:
+    def up(self, v: np.ndarray) -> np.ndarray:
+        """Return L^-1 v."""
+        return solve_lower(self.L, v, transposed=False)
+
+    def spread(self, c: np.ndarray) -> np.ndarray:
+        """Return coefficients on all centres."""
+        found = np.zeros((self.m, c.shape[1]))
+        found[self.kept] = c / self.span.norm.sizes[:, None]
+        return found
+
+    def scaled(self, values: np.ndarray) -> np.ndarray:
+        return np.asarray(values[self.kept] / self.span.norm.sizes[:, None])
+
+    def out(self, c: np.ndarray) -> np.ndarray:
         """Return f on the rows."""
-        return np.asarray(self.columns @ self.spread(x), dtype=np.float64)
+        return np.asarray(self.columns @ self.spread(c), dtype=np.float64)
 
     def back(self, v: np.ndarray) -> np.ndarray:
         """Return the adjoint of ``out`` at v."""
-        pulled = (self.columns.T @ v)[self.kept] / self.span.norm.sizes[:, None]
-        return np.asarray(solve_triangular(self.span.norm.L, pulled, lower=True, check_finite=False))
+        return self.scaled(transposed_product(self.columns, v))
 
     def preconditioners(self, h: np.ndarray) -> list[Any]:
         """Return factors of (n / m) sum over the centres of their h x x' + lam I, one a target."""
-        L, sizes, indices = self.span.norm.L, self.span.norm.sizes, self.problem.centers.indices
+        L, indices = self.L, self.problem.centers.indices
         found = []
         for k, lam in enumerate(self.problem.lam):
             here = np.full(len(self.kept), h[:, k].mean()) if indices is None else h[indices[self.kept], k]
-            rows = L * (np.sqrt(here) * sizes)[:, None]
+            rows = L * (np.sqrt(here) * self.span.norm.sizes)[:, None]
             found.append(cho_factor(len(h) / self.m * (rows.T @ rows) + lam * np.eye(len(L)), check_finite=False))
         return found
 
 
 @dataclass(frozen=True, eq=False)
 class _Iterate:
-    """Where the descent is: x, f and b, the curvatures and the gradient there."""
+    """Where the descent is: x, f and b; h, their sum, K'h and the gradient there."""
 
     x: np.ndarray
+    c: np.ndarray
     f: np.ndarray
     b: np.ndarray
     h: np.ndarray
+    Kh: np.ndarray
     gradient: np.ndarray
     primal: np.ndarray
     gap: np.ndarray
@@ -172,11 +183,15 @@ class _Iterate:
         problem = maps.problem
         loss, y, w, lam = problem.loss, problem.targets, problem.weights[:, None], problem.lam
         b = best_offset(loss, y, w, f, b) if problem.intercept else b
-        g, own = w * slope(loss, y, f + b), maps.metric @ x
-        gradient = maps.back(g) + lam * own
-        primal = (w * value(loss, y, f + b)).sum(axis=0) + 0.5 * lam * (x * own).sum(axis=0)
+        g, h, c = w * slope(loss, y, f + b), w * curvature(loss, y, f + b), maps.down(x)
+        Kg, Kh = maps.back(g), np.zeros_like(c)
+        if problem.intercept:
+            Kg, Kh = np.split(maps.back(np.hstack([g, h])), 2, axis=1)
+        own = maps.square @ c
+        gradient = maps.up(Kg + lam * own)
+        primal = (w * value(loss, y, f + b)).sum(axis=0) + 0.5 * lam * (c * own).sum(axis=0)
         gap = (gradient * gradient).sum(axis=0) / (2 * lam)
-        return _Iterate(x, f, b, w * curvature(loss, y, f + b), gradient, primal, gap)
+        return _Iterate(x, c, f, b, h, Kh, gradient, primal, gap)
 
     @property
     def worst(self) -> float:
@@ -191,8 +206,8 @@ class _Iterate:
     def moved(self, maps: _Maps, by: _Step) -> _Iterate:
         """Return the best point along a direction."""
         problem = maps.problem
-        own, lam = maps.metric @ by.x, problem.lam
-        line, square = lam * (self.x * own).sum(axis=0), lam * (by.x * own).sum(axis=0)
+        own, lam = maps.square @ by.c, problem.lam
+        line, square = lam * (self.c * own).sum(axis=0), lam * (by.c * own).sum(axis=0)
         s = best_step(
             problem.loss, problem.targets, problem.weights[:, None], self.f + self.b, by.f + by.b, line, square,
             self.primal,
@@ -202,20 +217,30 @@ class _Iterate:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A step of x, of f and of b."""
+    """A step of x, of c, of f and of b."""
 
     x: np.ndarray
+    c: np.ndarray
     f: np.ndarray
     b: np.ndarray
 
 
 def _direction(maps: _Maps, at: _Iterate, enough: np.ndarray, clock: Clock) -> tuple[_Step, int, Status | None]:
-    """Return Newton's direction by conjugate gradients, each step two passes over the kernel values."""
-    lam, h, free = maps.problem.lam, at.h, maps.problem.intercept
-    total = h.sum(axis=0)
+    """Return Newton's direction by conjugate gradients, each step one pass over the kernel values."""
+    lam, free = maps.problem.lam, maps.problem.intercept
+    total = at.h.sum(axis=0)
     total = np.where(total > 0, total, 1.0)
-    factors = maps.preconditioners(h)
-    d, f, R = np.zeros_like(at.x), np.zeros_like(at.f), -at.gradient
+    factors = maps.preconditioners(at.h)
+
+    def bent(P: np.ndarray) -> np.ndarray:
+        """Return the curvature along P where b follows f: h (f - its mean), off the mean that K'h tells."""
+        c = maps.down(P)
+        mean = (at.Kh * c).sum(axis=0) / total if free else None
+        pulled, left = normal_product(maps.columns, maps.spread(c), at.h, mean)
+        pulled = maps.scaled(pulled) - at.Kh * (left / total)
+        return maps.up(pulled + lam * (maps.square @ c))
+
+    d, R = np.zeros_like(at.x), -at.gradient
     P, rho, steps, stop = np.zeros_like(R), np.ones(R.shape[1]), 0, None
     while True:
         going = (R * R).sum(axis=0) / (2 * lam) > enough
@@ -224,15 +249,15 @@ def _direction(maps: _Maps, at: _Iterate, enough: np.ndarray, clock: Clock) -> t
         Y = np.column_stack([cho_solve(one, R[:, k], check_finite=False) for k, one in enumerate(factors)])
         new = (R * Y).sum(axis=0)
         P = Y + np.where(rho > 0, new / np.where(rho > 0, rho, 1.0), 0.0) * P if steps else Y
-        rho, F = new, maps.out(P)
-        pulled = h * (F - (h * F).sum(axis=0) / total) if free else h * F  # b follows f
-        AP = maps.back(pulled) + lam * (maps.metric @ P)
+        rho, AP = new, bent(P)
         bend = (P * AP).sum(axis=0)
         step = np.where(going & (bend > 0), rho / np.where(bend > 0, bend, 1.0), 0.0)
-        d, f, R, steps = d + step * P, f + step * F, R - step * AP, steps + 1
+        d, R, steps = d + step * P, R - step * AP, steps + 1
         stop = clock.step(steps, at.worst)
-    b = -(h * f).sum(axis=0) / total if free else np.zeros(len(lam))
-    return _Step(d, f, b), steps + 1, stop
+    c = maps.down(d)
+    f = maps.out(c)
+    b = -(at.h * f).sum(axis=0) / total if free else np.zeros(len(lam))
+    return _Step(d, c, f, b), steps + 2, stop
 
 
 def _begin(maps: _Maps, state: dict[str, Any]) -> _Iterate:
@@ -243,5 +268,5 @@ def _begin(maps: _Maps, state: dict[str, Any]) -> _Iterate:
     x = state.get("x")
     if x is None or x.shape != shape:
         return at
-    earlier = _Iterate.of(maps, x, maps.out(x), state["b"])
+    earlier = _Iterate.of(maps, x, maps.out(maps.down(x)), state["b"])
     return earlier if (earlier.primal < at.primal).all() else at
