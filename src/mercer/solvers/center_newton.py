@@ -30,8 +30,8 @@ class CenterNewton(Solver):
     With K_CC = L L' the unknowns are x = L'c, in which the penalty is (lam / 2) |x|^2. Each Newton step solves
     (L^-1 K_nC'h K_nC L^-T + lam I) d = -gradient by conjugate gradients, which the same matrix summed over the centres
     alone preconditions, and only as far as the step deserves. The gap among functions on the centres is
-    |gradient|^2 / (2 lam). Cost: some thirty passes over n m kernel values, held if they fit the memory; m^3 flops a
-    step, about 24 m^2 bytes.
+    |gradient|^2 / (2 lam). Cost: fifty to a hundred passes over n m kernel values, held if they fit the memory; m^3
+    flops a step, about 24 m^2 bytes.
 
     Parameters
     ----------
@@ -115,10 +115,6 @@ class _Maps:
         return self.span.norm.kept
 
     @property
-    def L(self) -> np.ndarray:
-        return self.span.norm.L
-
-    @property
     def m(self) -> int:
         return self.problem.n_coefficients
 
@@ -130,11 +126,11 @@ class _Maps:
 
     def down(self, x: np.ndarray) -> np.ndarray:
         """Return c = L^-T x."""
-        return solve_lower(self.L, x, transposed=True)
+        return solve_lower(self.span.norm.L, x, transposed=True)
 
     def up(self, v: np.ndarray) -> np.ndarray:
         """Return L^-1 v."""
-        return solve_lower(self.L, v, transposed=False)
+        return solve_lower(self.span.norm.L, v, transposed=False)
 
     def spread(self, c: np.ndarray) -> np.ndarray:
         """Return coefficients on all centres."""
@@ -155,7 +151,7 @@ class _Maps:
 
     def preconditioners(self, h: np.ndarray) -> list[Any]:
         """Return factors of (n / m) sum over the centres of their h x x' + lam I, one a target."""
-        L, indices = self.L, self.problem.centers.indices
+        L, indices = self.span.norm.L, self.problem.centers.indices
         found = []
         for k, lam in enumerate(self.problem.lam):
             here = np.full(len(self.kept), h[:, k].mean()) if indices is None else h[indices[self.kept], k]
