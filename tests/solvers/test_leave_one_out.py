@@ -12,7 +12,9 @@ from mercer.gram import from_matrix
 from mercer.kernels import Gaussian
 from mercer.losses import Hinge, Squared
 from mercer.solvers import Eigen, HalfSquare, Problem, leave_one_out, one_count, solve
-from mercer.solvers._banded import BAND, STRIP, TILE, banded
+from mercer.solvers._banded import BAND, STRIP
+from mercer.solvers._reduction import banded
+from mercer.solvers._strips import TILE
 from mercer.solvers.leave_one_out import of_refits
 
 LAMS = [1e-4, 0.03, 2.0]

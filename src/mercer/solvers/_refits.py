@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.solvers._banded import Banded, banded
+from mercer.solvers._banded import Banded
+from mercer.solvers._reduction import banded
 from mercer.solvers._span import Span, fresh
 from mercer.solvers._system import System
 from mercer.solvers.problem import Problem
