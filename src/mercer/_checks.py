@@ -143,7 +143,7 @@ def _nonempty(who: str, shape: tuple[int, ...], name: str) -> None:
 def _all_finite(array: np.ndarray) -> bool:
     # A sum is finite unless an entry is not (or it overflows, which the slow look then settles).
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(array.sum(dtype=np.float64))) or bool(np.isfinite(array).all())
+        return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
 
 
 def _finite_sparse(who: str, X: Any, name: str) -> Any:

@@ -94,6 +94,18 @@ def test_options_of_the_machine_are_searched_too():
         assert score == pytest.approx(cross_val_score(SVC(gamma=0.5, **cell), X, Y, cv=StratifiedKFold(3)).mean())
 
 
+@pytest.mark.parametrize("grid", [{"tol": [1.0, 1e-6]}, {"max_iter": [3, 30, -1]}])
+def test_tolerances_and_steps_are_those_of_each_cell(grid):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        together = tune(SVC(gamma=0.5), X, Y, grid | {"C": [1.0, 100.0]}, cv=3, refit=False).cv_results_
+        for cell, score in zip(together["params"], together["mean_test_score"], strict=True):
+            rest = {name: [value] for name, value in cell.items() if name != "C"} | {"C": [1.0, 100.0]}
+            alone = tune(SVC(gamma=0.5), X, Y, rest, cv=3, refit=False).cv_results_
+            assert score == alone["mean_test_score"][[1.0, 100.0].index(cell["C"])]
+    assert len({round(score, 12) for score in together["mean_test_score"]}) > 2
+
+
 def test_nested_scores_are_those_of_the_nested_loop():
     data = binary()
     found = tune(SVC(), *data, GRID, cv=3, nested=4)
@@ -168,3 +180,7 @@ def test_refusals():
         tune("svc", X, Y)
     with pytest.raises(ValueError, match="'deadline' must be a positive number"):
         tune(SVC(), X, Y, GRID, deadline=-1)
+    with pytest.raises(ValueError, match="decisions; got one that asks for probabilities. Use GridSearchCV"):
+        tune(SVC(probability=True), X, Y, GRID, scoring="neg_log_loss")
+    with pytest.warns(FitFailedWarning, match="'tol' must be"):
+        assert tune(SVC(), X, Y, {"tol": [-1.0, 1e-3]}, refit=False).best_params_ == {"tol": 1e-3}

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-KERNELS = ("kernel", "gamma", "degree", "coef0")
-"""Parameters that change K."""
+KERNELS = ("kernel", "gamma", "degree", "coef0", "engine", "memory")
+"""Parameters that change K, or how it is computed."""
 WALKED = ("C", "nu", "epsilon")
 """Parameters that a path may follow: the first of them that varies."""
 

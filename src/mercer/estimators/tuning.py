@@ -97,7 +97,7 @@ def tune(
     Parameters
     ----------
     machine : SVC, NuSVC, SVR or NuSVR
-        With the parameters that are not searched.
+        With the parameters that are not searched. ``gap``, ``deadline`` and ``probability`` are for the last fit only.
     X, y : as for its ``fit``
         Data.
     grid : dict or list of dicts, optional
@@ -105,7 +105,7 @@ def tune(
     cv : int, splitter or iterable
         As in scikit-learn: 5 is five folds, stratified for classes.
     scoring : str or callable, optional
-        A scorer that looks at predictions or decisions; accuracy or R^2 unless given.
+        A scorer that looks at predictions or decisions, not at probabilities; accuracy or R^2 unless given.
     sample_weight : array of shape (n,), optional
         Weights, for fits and scores; rows with weight 0 are absent.
     nested : int, splitter or iterable, optional
@@ -246,8 +246,15 @@ class _Judge:
             if hasattr(estimator, name):
                 setattr(proxy, name, getattr(estimator, name))
         proxy._decisions = proxy._signs = lambda X: decisions  # it has answered already: a scorer asks for no more
+        proxy.predict_proba = predict_proba
         given = {} if w is None else {"sample_weight": w}
         return float(self.scorer(proxy, take(data.X, rows), data.y[rows], **given))
+
+
+def predict_proba(X: Any) -> np.ndarray:
+    """Stand in for the method of that name, which a search does not have."""
+    refuse("tune", "a scorer that looks at predictions or decisions", "one that asks for probabilities",
+           "Use GridSearchCV for it, or a scorer of decisions such as 'roc_auc'.")  # fmt: skip  # one call
 
 
 def _score(
@@ -265,7 +272,8 @@ def _score(
             continue
         count = len(forms[0][0])
         walks = [[step[s][k] for step in forms] for s in range(len(splits)) for k in range(count)]
-        found = Paths(K, walks, tol=first._tol(), max_steps=first._steps(), clock=clock, held=held)
+        one = cells[0][0]  # whose tolerance and steps are those of the whole path
+        found = Paths(K, walks, tol=one._tol(), max_steps=one._steps(), clock=clock, held=held)
         for s, (_, test) in enumerate(splits):
             for step, (estimator, cell) in enumerate(cells):
                 decisions = found.decisions(range(s * count, (s + 1) * count), step, test)
@@ -282,6 +290,7 @@ def _forms(
     for estimator, cell in zip(path.estimators, path.cells, strict=True):
         estimator._is_taught(data.door, data.classes)
         try:
+            estimator._tol(), estimator._steps()
             of_splits = [estimator._forms(K, data.fitted_to, _only(data.w, train)) for train, _ in splits]
             for machines in of_splits:
                 estimator._check_forms(machines)
