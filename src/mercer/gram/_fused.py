@@ -12,7 +12,8 @@ from mercer.gram._packed import LINE, WIDTH, DensePoints, Index, Points, SparseP
 from mercer.gram._sources import Buffers, Held, Source
 from mercer.kernels._statistics import Dot, Squares, Statistic
 
-DIRECT_UP_TO = 32  # coordinates: above, inner products with repaired cancellation are faster than differences
+DIRECT_UP_TO = 96  # coordinates: above, inner products with repaired cancellation are faster than differences
+MIRRORED_ABOVE = 32  # coordinates: a value of fewer is computed again about as fast as it is moved to its other place
 SPARSE_WIDTH = 128  # columns of a panel of CSR rows made dense: narrow ones stay in the first-level cache
 STEP = 128  # rows of a tile in the compiled loop: it stays in the second-level cache
 CHEAP_UP_TO = 16  # coordinates: a value of so few is computed about as fast as it is read
@@ -79,7 +80,7 @@ class FusedSource(Source):
 
     @property
     def mirrors(self) -> bool:
-        return not self.direct
+        return not self.direct or sum(_depth(p.left) for p in self.pairs) > MIRRORED_ABOVE
 
     @property
     def cheap(self) -> bool:

@@ -52,7 +52,7 @@ def sum_by_label(K: Gram, labels: Any, n_labels: int | None = None, weights: Any
 
 def _is_cheap(source: FusedSource) -> bool:
     """Whether all values cost less than half of them in a product with many columns, most of which are 0."""
-    return source.direct or not source.symmetric
+    return not (source.mirrors and source.symmetric)
 
 
 def _one_label_at_a_time(K: Gram, labels: np.ndarray, count: int, weights: np.ndarray) -> np.ndarray:
