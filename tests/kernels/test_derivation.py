@@ -117,3 +117,7 @@ def test_latex_is_laid_out_by_matplotlib():
             latex = line.claim.latex.replace(r"\textstyle", "").replace(r"\tfrac", r"\frac").replace(r"\top", "T")
             latex = latex.replace(r"\lVert", r"\Vert").replace(r"\rVert", r"\Vert").replace(r"\big/", "/")
             parser.parse(f"${latex}$")
+
+
+def test_a_comma_after_a_symbol_stays_outside_the_formula():
+    assert r"vectors $1_S$, with $1_S(a)$ = 1" in SetIntersection().derivation().latex()

@@ -14,14 +14,10 @@ from mercer.gram._log_sums import log_sums
 from mercer.kernels._views import look
 from mercer.kernels._windows import Window, falling
 from mercer.solvers import Status
-from mercer.solvers.watch import Clock
+from mercer.solvers.watch import Clock, Stopped
 
 COARSE = np.geomspace(1 / 32, 4.0, 15)
 FINE = 7  # between the neighbours of the best, in each of two finer passes
-
-
-class _Stop(Exception):  # noqa: N818  # not an error: the watcher or the clock says so
-    pass
 
 
 @dataclass(frozen=True)
@@ -49,10 +45,7 @@ def likeliest(base: Window, X: Any, w: np.ndarray, engine: Engine, clock: Clock)
     status = Status.CONVERGED
 
     def watch(share: float) -> None:
-        nonlocal status
-        if (stop := clock.step(len(found), 1.0 - share)) is not None:
-            status = stop
-            raise _Stop
+        clock.go_on(len(found), 1.0 - share)
 
     def add(stretches: np.ndarray) -> None:
         logs = log_sums(form, X, None, np.log(w), engine, stretches, own, watch)
@@ -66,8 +59,8 @@ def likeliest(base: Window, X: Any, w: np.ndarray, engine: Engine, clock: Clock)
             at = tried.index(best)
             low, high = tried[max(at - 1, 0)], tried[min(at + 1, len(tried) - 1)]
             add(np.geomspace(low, high, FINE + 2)[1:-1])
-    except _Stop:
-        pass
+    except Stopped as end:
+        status = end.status
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
         if not found:

@@ -17,7 +17,7 @@ from mercer.kernels import Kernel
 from mercer.kernels._rescaled import rescaled, scale_of, scaled_parts
 from mercer.kernels._views import take
 from mercer.solvers import HalfSquare, LeaveOneOut, Problem, Status, leave_one_out
-from mercer.solvers.watch import Clock
+from mercer.solvers.watch import Clock, Stopped
 
 FEW = 1000  # rows that find the octave of the scale
 HASTE = (2000, 200)  # rows and centres of the estimate that is left when time is up before anything is known
@@ -92,16 +92,11 @@ def tuned(
     stopped = None
     try:
         search.run()
-    except _Stopped as end:
+    except Stopped as end:
         stopped = end.status
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
     return search.result(stopped)
-
-
-class _Stopped(Exception):  # noqa: N818  # not an error: the clock's word, carried out of a reduction
-    def __init__(self, status: Status) -> None:
-        self.status = status
 
 
 @dataclass
@@ -144,8 +139,7 @@ class _Search:
         return error
 
     def _step(self, done: float) -> None:
-        if (status := self.clock.step(len(self.rows), 1.0 - done)) is not None:
-            raise _Stopped(status)
+        self.clock.go_on(len(self.rows), 1.0 - done)
 
     def _lams(self) -> np.ndarray:
         """Return the penalties to try."""

@@ -59,9 +59,13 @@ class Line:
 
 def _in_latex(reason: str) -> str:
     """Set the words that hold ^ or _, which LaTeX allows in formulas only, as formulas."""
-    words = reason.split(" ")
-    formulas = ("$" + re.sub(r"\b(exp|sum|cos|sin)(?=[(_])", r"\\\1", w) + "$" for w in words)
-    return " ".join(f if "^" in w or "_" in w else w for w, f in zip(words, formulas, strict=True))
+    return " ".join(_formula(word) if "^" in word or "_" in word else word for word in reason.split(" "))
+
+
+def _formula(word: str) -> str:
+    inner = word.rstrip(",;:.")
+    named = re.sub(r"\b(exp|sum|cos|sin)(?=[(_])", r"\\\1", inner)
+    return f"${named}${word[len(inner) :]}"
 
 
 @dataclass(frozen=True)

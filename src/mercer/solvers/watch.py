@@ -27,6 +27,13 @@ class Step:
 Watcher = Callable[[Step], Any]
 
 
+class Stopped(Exception):  # noqa: N818  # not an error: the clock's word, carried out of a pass
+    """Why a pass was left before its end."""
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+
+
 @dataclass
 class Clock:
     """Tells a solver when to stop: at a deadline, or when the watcher returns True."""
@@ -47,6 +54,11 @@ class Clock:
         if self.watch is not None and self.watch(Step(number, residual, self.seconds, self.solver, self.tol)):
             return Status.INTERRUPTED
         return Status.DEADLINE if self.deadline is not None and self.seconds > self.deadline else None
+
+    def go_on(self, number: int, residual: float) -> None:
+        """Report a step from deep within a pass; raise `Stopped` where it is time to stop."""
+        if (status := self.step(number, residual)) is not None:
+            raise Stopped(status)
 
 
 class Progress:
