@@ -180,7 +180,7 @@ def test_refusals():
         tune("svc", X, Y)
     with pytest.raises(ValueError, match="'deadline' must be a positive number"):
         tune(SVC(), X, Y, GRID, deadline=-1)
-    with pytest.raises(ValueError, match="decisions; got one that asks for probabilities. Use GridSearchCV"):
+    with pytest.raises(ValueError, match="decisions; got one that asks for probabilities"):
         tune(SVC(probability=True), X, Y, GRID, scoring="neg_log_loss")
     with pytest.warns(FitFailedWarning, match="'tol' must be"):
         assert tune(SVC(), X, Y, {"tol": [-1.0, 1e-3]}, refit=False).best_params_ == {"tol": 1e-3}

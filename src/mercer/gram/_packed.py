@@ -104,8 +104,7 @@ Points = DensePoints | SparsePoints
 
 
 def padded(X: np.ndarray, dtype: Any, shift: np.ndarray | None = None) -> DensePoints:
-    """Return dense rows less a shift, rounded to dtype (once: the difference of two floats of one dtype is rounded
-    only when it is kept) and padded with zeros.
+    """Return dense rows less a shift (taken off in the widest dtype), rounded once and padded with zeros.
 
     Cost: one pass over X; no float64 copy of it is made.
     """
