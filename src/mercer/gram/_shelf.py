@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 PADDING = 16  # numbers between rows: rows a multiple of 4096 bytes apart would fall on each other in cache
+BEYOND = 64  # numbers that may be read beyond a segment of a row: they stand for nobody, but are finite
 
 
 class Shelf:
@@ -28,8 +29,9 @@ class Shelf:
 
     def __init__(self, starts: np.ndarray, rows: int, dtype: Any, most: int) -> None:
         self.starts, self.stride = starts, int(starts[-1]) + PADDING
-        self.capacity = max(0, min(rows, most // (self.stride * np.dtype(dtype).itemsize)))
-        self.numbers = np.empty(self.capacity * self.stride, dtype)
+        room = most // np.dtype(dtype).itemsize - BEYOND
+        self.capacity = max(0, min(rows, room // self.stride))
+        self.numbers = np.zeros(self.capacity * self.stride + BEYOND if self.capacity else 0, dtype)
         self.slot = np.full(rows, -1, np.int64)
         self.owner = np.full(self.capacity, -1, np.int64)
         self.has = np.zeros((self.capacity, len(starts) - 1), bool)
@@ -52,7 +54,7 @@ class Shelf:
     def room(self, rows: np.ndarray) -> bool:
         """Give each of the rows a slot if all fit, others leaving if they must; return whether they do."""
         self.now += 1
-        if len(rows) > self.capacity // 2:
+        if len(rows) > self.capacity // 2 and self.capacity < len(self.slot):
             return False
         self.used[self.slot[rows[self.slot[rows] >= 0]]] = self.now
         new = rows[self.slot[rows] < 0]

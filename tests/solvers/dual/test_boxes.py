@@ -6,7 +6,7 @@ import pytest
 from mercer import Engine
 from mercer.gram import _make, from_matrix, gram
 from mercer.kernels import Gaussian, Linear
-from mercer.solvers.dual import _members, _whole, solve_box, solve_boxes
+from mercer.solvers.dual import _members, _resident, _whole, solve_box, solve_boxes
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 from tests import oracles
@@ -140,6 +140,23 @@ def test_caches_of_any_size_threads_and_stored_grams(cache, d, rng, monkeypatch)
         found.append(np.concatenate([answer.gradient for answer in answers]))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_allclose(found[0], found[2], atol=1e-6)
+
+
+@pytest.mark.parametrize("room", [400, 600])
+def test_rows_that_problems_share_need_not_all_fit(room, rng, monkeypatch):
+    monkeypatch.setattr(_make, "SMALL", 0)
+    monkeypatch.setattr(_whole, "SMALL", 0)
+    monkeypatch.setattr(_resident, "FEWEST_ROWS", 100)
+    X, _, _ = data(rng, 800, 120)
+    label, K = rng.integers(3, size=800), gram(Gaussian(8.0), X, engine=Engine(precision="double"))
+    pairs = [np.flatnonzero(label != out) for out in range(3)]
+    problems = [c_svc(K, np.where(label[r] == label[r].min(), 1.0, -1.0), 10.0, rows=r) for r in pairs]
+    roomy = solve_boxes(problems, tol=1e-6, cache=10**8)
+    found = solve_boxes(problems, tol=1e-6, cache=room * 900 * 8)
+    for problem, one, two in zip(problems, found, roomy, strict=True):
+        assert one.status is two.status is Status.CONVERGED
+        assert violation(problem, one.c) <= 1.01e-6
+        assert objective(problem, one.c) == pytest.approx(objective(problem, two.c), rel=1e-9)
 
 
 def test_rows_in_another_order(rng):

@@ -15,14 +15,17 @@ WORK = 1e8  # numbers passed over between two looks at the clock, and two refres
 
 @dataclass
 class Block:
-    """Members of a working set: their part of Q, flat in rows ``stride`` apart, and where they stand.
+    """Members of a working set: their part of Q, and where they stand.
 
-    All arrays have whole lanes; places without a member have a box of no width. ``level`` is taken off the gradients
-    before they are rounded: what is left is as small as the gap, and so is its rounding error.
+    G is flat, and the row of member i begins at ``place[i]``: of each piece (offset, a, b), the values with members a
+    to b stand from ``offset`` on. All arrays have whole lanes; places without a member have a box of no width.
+    ``level`` is taken off the gradients before they are rounded: what is left is as small as the gap, and so is its
+    rounding error.
     """
 
     G: np.ndarray
-    stride: int
+    place: np.ndarray
+    pieces: tuple[tuple[int, int, int], ...]
     diag: np.ndarray
     ridge: np.ndarray
     shift: float
@@ -34,6 +37,11 @@ class Block:
     sums: int
     level: np.ndarray
     most: int = 0  # members it may come to have: one kind of steps is compiled for all its rounds
+
+
+def evenly(q: int, stride: int) -> tuple[np.ndarray, tuple[tuple[int, int, int], ...]]:
+    """Return the places and pieces of q members in rows ``stride`` apart."""
+    return np.arange(q) * stride, ((0, 0, q),)
 
 
 def whole_lanes(q: int) -> int:
@@ -67,17 +75,19 @@ def descend(block: Block, tol: float, most: int, expired: Any = lambda: False) -
 
 def _steps(block: Block, F: np.ndarray, tol: Any, most: int, work: np.ndarray) -> tuple[int, bool]:
     b, size = block, size_of(max(block.most, F.size))
+    off = np.concatenate([np.arange(offset, offset + end - begin, LANES) for offset, begin, end in b.pieces])
     if b.sums:
         return pair_steps(
-            b.G, b.stride, b.diag, b.ridge, b.c, b.lo, b.hi, F, b.group, b.sums, tol, most, work, size
+            b.G, b.place, off, b.diag, b.ridge, b.c, b.lo, b.hi, F, b.group, b.sums, tol, most, work, size
         )  # fmt: skip  # one call
     shift = F.dtype.type(b.shift)
-    return single_steps(b.G, b.stride, b.diag, b.ridge, shift, b.c, b.lo, b.hi, F, tol, most, work, size)
+    return single_steps(b.G, b.place, off, b.diag, b.ridge, shift, b.c, b.lo, b.hi, F, tol, most, work, size)
 
 
 def refreshed(block: Block, change: np.ndarray) -> np.ndarray:
     """Return Q times a change of c, summed in float64."""
     moved = np.flatnonzero(change)
     out = np.zeros(len(change))
-    add_rows(block.G, moved * block.stride, change[moved], out)
+    for offset, begin, end in block.pieces:
+        add_rows(block.G, block.place[moved] + offset, change[moved], out[begin:end])
     return out + block.ridge * change + (0.0 if block.sums else block.shift * float(change.sum()))

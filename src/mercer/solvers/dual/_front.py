@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.gram._lines import Lines
-from mercer.solvers.dual._descend import Block, descend, whole_lanes
+from mercer.solvers.dual._descend import Block, descend
 from mercer.solvers.dual._exact import Exact
 from mercer.solvers.dual._feasible import box, feasible
 from mercer.solvers.dual._members import Members
+from mercer.solvers.dual._resident import Resident, suits
 from mercer.solvers.dual._survey import Standing, levels, survey
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
 from mercer.solvers.solution import Status
@@ -52,7 +53,10 @@ class Front:
         self.status: Status | None = None
         self.uncertain = 0.0  # sum of squares of what was added to the gradients since they were exact
         self.idle, self.least_violation = 0, np.inf
-        self.members = Members(problem.size, lines, line)
+        self.resident = suits(lines, line, spans)
+        self.members: Members | Resident = (
+            Resident(lines, line, place, spans) if self.resident else Members(problem.size, lines, line)
+        )
         self.standing: Standing = survey(self.c, self.lo, self.hi, self.F, self.group, self.sums)
         self.threads = threads
 
@@ -71,24 +75,23 @@ class Front:
         """Begin a round: return the lines of variables that come in, or None when it is over."""
         if not self._wanting():
             return None
-        self._coming = self.members.choose(self, self.round)
-        return np.asarray(self.line[self._coming[1]])
+        return np.asarray(self.line[self.members.choose(self, self.round)])
 
     def advance(self, most: int, expired: Any) -> Moved:
         """Do the round up to what needs K; return what moved."""
-        self.members.exchange(*self._coming, self.round, self.threads)
-        block, all_in = self._block(), self.members.all_in()
+        self.members.exchange(self.round, self.threads)
+        block, complete = self._block(), self.members.complete
         before = block.F.copy()
-        tol = 0.5 * self.tol if all_in else max(SHARE_OF_GAP * self.standing.violation, 0.5 * self.tol)
+        tol = 0.5 * self.tol if complete else max(SHARE_OF_GAP * self.standing.violation, 0.5 * self.tol)
         steps, _ = descend(block, tol, most, expired)
         self.steps += steps
         self.round += 1
-        who = self.members.who
-        change = block.c[: len(who)] - self.c[who]
+        who, at = self.members.who, self.members.at
+        change = block.c[at] - self.c[who]
         moved = np.flatnonzero(change)
-        if all_in:
+        if complete or self.resident:
             added = np.empty(len(who))
-            added[who] = block.F[: len(who)] - before[: len(who)]
+            added[who] = (block.F - before)[at]
             return Moved(who[moved], change[moved], added)
         moved = moved[np.argsort(who[moved])]
         return Moved(who[moved], change[moved], None)
@@ -171,22 +174,22 @@ class Front:
     # ------------------------------------------------------------ the members' block
 
     def _block(self) -> Block:
-        m, who = self.members, self.members.who
-        q, size = len(who), whole_lanes(len(who))
+        m, who, at = self.members, self.members.who, self.members.at
+        dtype = m.G.dtype
 
         def lanes(values: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
-            out = np.zeros(size, dtype)
-            out[:q] = values
+            out = np.zeros(m.width, dtype)
+            out[at] = values
             return out
 
-        dtype = m.G.dtype
+        c = self.c[who]
         level = 0.5 * (self.standing.least + self.standing.most)
         shift = 0.0 if self.sums else float(self.problem.shift)
         diag = lanes(self.diag[who] + self.ridge[who] + shift, dtype)
         return Block(
-            m.G, m.stride, diag, lanes(self.ridge[who], dtype), shift, lanes(self.c[who]),
-            lanes(self.lo[who]), lanes(self.hi[who]), lanes(self.F[who]), lanes(self.group[who], np.int64), self.sums,
-            lanes(level[self.group[who]]), m.room,
+            m.G, *m.rows(), diag, lanes(self.ridge[who], dtype), shift, lanes(c),
+            lanes(np.where(m.there, self.lo[who], c)), lanes(np.where(m.there, self.hi[who], c)),
+            lanes(self.F[who]), lanes(self.group[who], np.int64), self.sums, lanes(level[self.group[who]]), m.room,
         )  # fmt: skip  # in the order of the record
 
     # ------------------------------------------------------------ the answer

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.gram._lines import Lines, move
 from mercer.gram._shelf import PADDING
-from mercer.solvers.dual._descend import whole_lanes
+from mercer.solvers.dual._descend import evenly, whole_lanes
 from mercer.solvers.dual._survey import Standing, violations
 
 LEAST_SET, MOST_SET = 2560, 12288  # members: room at first, and at most
@@ -16,6 +16,57 @@ FEWEST_NEW, MOST_NEW, SHARE_NEW = 512, 1280, 0.25  # who comes in a round: a sha
 FEWEST_DEAR = 160  # the same where rows are dear
 
 NOBODY = np.zeros(0, np.int64)
+
+
+class Sides:
+    """How much each variable of a problem violates that is not in: those that should rise, those that should fall.
+
+    Parameters
+    ----------
+    lines : Lines
+        The rows of K.
+    line : array of shape (size,)
+        The line of each variable.
+    """
+
+    def __init__(self, lines: Lines, line: np.ndarray) -> None:
+        self.lines, self.line = lines, line
+        self.rise, self.fall = np.empty(len(line)), np.empty(len(line))
+
+    def look(self, state: Any, place: np.ndarray, number: int) -> int:
+        """Look at the variables without a place, in round ``number``; return how many violate."""
+        at: Standing = state.standing
+        above = 0.1 * at.violation if number else 0.0
+        n_rise, n_fall = violations(
+            state.c, state.lo, state.hi, state.F, state.group, at.least, at.most, place, above, self.rise, self.fall
+        )  # fmt: skip  # one call
+        return int(n_rise + n_fall)
+
+    def drawn(self, half: int) -> np.ndarray:
+        """Return some variables of each side at random: at the start all violate alike."""
+        key = np.random.default_rng(0).random(len(self.lines.order))[self.line]
+        sides = []
+        for side in (self.rise, self.fall):
+            who = np.flatnonzero(side > 0)
+            k = min(half, len(who))
+            sides.append(who[np.argpartition(key[who], k - 1)[:k]] if k else who[:0])
+        return np.unique(np.concatenate([*sides, self.strongest(16)]))
+
+    def strongest(self, half: int) -> np.ndarray:
+        """Return the strongest violators of both sides, the strongest first."""
+        found, sizes = [], []
+        for side in (self.rise, self.fall):
+            who = np.flatnonzero(side > 0)
+            if len(who) > half:
+                who = who[np.argpartition(side[who], len(who) - half)[len(who) - half :]]
+            found.append(who)
+            sizes.append(side[who])
+        return np.concatenate(found)[np.argsort(-np.concatenate(sizes), kind="stable")]
+
+
+def portion(fewest: int, violating: int) -> int:
+    """Return how many variables come in a round."""
+    return int(min(max(fewest, SHARE_NEW * violating), MOST_NEW))
 
 
 class Members:
@@ -41,7 +92,7 @@ class Members:
         self.place = np.full(size, -1, np.int64)  # variable -> place
         self.since = np.zeros(self.room, np.int64)  # the round in which a member came in
         self.was_safe = np.zeros(self.room, bool)
-        self.rise, self.fall = np.empty(size), np.empty(size)
+        self.sides = Sides(lines, line)
         self.batch = min(FEWEST_DEAR if lines.dear else FEWEST_NEW, self.room // 4)
 
     @property
@@ -49,33 +100,48 @@ class Members:
         """The members, in the order of their places."""
         return self.member[: self.count]
 
-    def all_in(self) -> bool:
+    @property
+    def at(self) -> slice:
+        """Their places."""
+        return slice(0, self.count)
+
+    @property
+    def width(self) -> int:
+        """How many places there are, in whole lanes."""
+        return whole_lanes(self.count)
+
+    @property
+    def there(self) -> bool:
+        """Which members may move: all."""
+        return True
+
+    def rows(self) -> tuple[np.ndarray, tuple[tuple[int, int, int], ...]]:
+        """Return where the rows of places begin in the block, and their pieces."""
+        return evenly(self.width, self.stride)
+
+    @property
+    def complete(self) -> bool:
         """Whether every variable is a member."""
         return self.count == len(self.place)
 
     # ------------------------------------------------------------ one round's changes
 
-    def choose(self, state: Any, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places of members that are done with, and the variables that come in: those that violate most."""
-        at: Standing = state.standing
-        above = 0.1 * at.violation if number else 0.0
-        n_rise, n_fall = violations(
-            state.c, state.lo, state.hi, state.F, state.group, at.least, at.most, self.place, above, self.rise,
-            self.fall,
-        )  # fmt: skip  # one call
-        if self.all_in():
-            return NOBODY, NOBODY
-        if number:
-            gone = self._done(state)
-            half = int(min(max(self.batch, SHARE_NEW * (n_rise + n_fall)), MOST_NEW)) // 2
-            new = self._strongest(half)
-        else:
-            gone, new = NOBODY, self._drawn(self.batch)
-        gone, new = self._fitting(state, gone, new)
-        return gone, np.sort(new)
+    def choose(self, state: Any, number: int) -> np.ndarray:
+        """Return the variables that come in, those that violate most; members that are done with will leave."""
+        violating = self.sides.look(state, self.place, number)
+        gone, new = NOBODY, NOBODY
+        if not self.complete:
+            if number:
+                gone, new = self._done(state), self.sides.strongest(portion(self.batch, violating) // 2)
+            else:
+                new = self.sides.drawn(min(self.batch, self.room // 2))[: self.room]
+            gone, new = self._fitting(state, gone, new)
+        self._coming = gone, np.sort(new)
+        return self._coming[1]
 
-    def exchange(self, gone: np.ndarray, new: np.ndarray, number: int, threads: int) -> None:
-        """Let some members leave and variables come in, and fill their block; places stay without gaps."""
+    def exchange(self, number: int, threads: int) -> None:
+        """Let those leave and come in that were chosen, and fill their block; places stay without gaps."""
+        gone, new = self._coming
         self.place[self.member[gone]] = -1
         self.member[gone] = -1
         total = self.count - len(gone) + len(new)
@@ -97,30 +163,6 @@ class Members:
             self._widen(total, min(before, total))
         if len(new):
             self.lines.enter(self.G, self.stride, self.line[self.who], to, threads)
-
-    # ------------------------------------------------------------ who comes
-
-    def _drawn(self, half: int) -> np.ndarray:
-        """Return some variables of each side at random: at the start all violate alike."""
-        key = np.random.default_rng(0).random(len(self.lines.order))[self.line]
-        sides = []
-        for side in (self.rise, self.fall):
-            who = np.flatnonzero(side > 0)
-            k = min(half, len(who), self.room // 2)
-            sides.append(who[np.argpartition(key[who], k - 1)[:k]] if k else who[:0])
-        worst = self._strongest(16)
-        return np.unique(np.concatenate([*sides, worst]))[: self.room]
-
-    def _strongest(self, half: int) -> np.ndarray:
-        """Return the strongest violators of both sides, the strongest first."""
-        found, sizes = [], []
-        for side in (self.rise, self.fall):
-            who = np.flatnonzero(side > 0)
-            if len(who) > half:
-                who = who[np.argpartition(side[who], len(who) - half)[len(who) - half :]]
-            found.append(who)
-            sizes.append(side[who])
-        return np.concatenate(found)[np.argsort(-np.concatenate(sizes), kind="stable")]
 
     # ------------------------------------------------------------ who leaves
 

@@ -1,8 +1,9 @@
 """Compiled steps on a block: pairs of variables where sums are given, single variables where they are not.
 
-The block G is flat, its rows ``stride`` apart, with q members in whole lanes of 64; places without a member have a box
-of no width. F is the gradient on the block, less a constant, in the dtype of G. Whether a variable may rise or fall
-stands in additive penalties (0, or a number beyond every gradient), so that the loops have no branches and vectorise.
+The block G is flat: the row of member i begins at ``place[i]``, and slice b of it, 64 members long, ``off[b]`` further;
+members come in whole slices, and places without one have a box of no width. F is the gradient on the block, less a
+constant, in the dtype of G. Whether a variable may rise or fall stands in additive penalties (0, or a number beyond
+every gradient), so that the loops have no branches and vectorise.
 Nothing here may be infinite: an upper bound of inf arrives as a large number.
 """
 
@@ -66,8 +67,8 @@ def size_of(q: int) -> Near | Far:
 
 @compiled
 def pair_burst(
-    G: Any, stride: Any, diag: Any, ridge: Any, c: Any, lo: Any, hi: Any, F: Any, up: Any, low: Any, S: Any, least: Any,
-    tol: Any, most: Any, size: Any,
+    G: Any, place: Any, off: Any, diag: Any, ridge: Any, c: Any, lo: Any, hi: Any, F: Any, up: Any, low: Any, S: Any,
+    least: Any, tol: Any, most: Any, size: Any,
 ) -> Any:  # fmt: skip  # the block, the box, the state, scratch, when to stop
     """Take steps along e_i - e_j until no pair violates by ``tol``; return how many, the gap, whether it got stuck.
 
@@ -98,14 +99,14 @@ def pair_burst(
             if F[t] + up[t] <= m:
                 i = t
                 break
-        row_i, ki = i * stride, diag[i]
+        row_i, ki = place[i], diag[i]
         best, at, gap = -one, 0, -beyond
         ask(size, G, row_i, AHEAD)
         for b in range(blocks):
             o = b * LANES
-            ask(size, G, row_i + o + AHEAD * LANES, 1)
+            ask(size, G, row_i + off[b] + AHEAD * LANES, 1)
             f, p, s, d = F[o : o + LANES], low[o : o + LANES], S[o : o + LANES], diag[o : o + LANES]
-            r = G[row_i + o : row_i + o + LANES]
+            r = G[row_i + off[b] : row_i + off[b] + LANES]
             sm, gm = -one, -beyond
             for t in range(LANES):
                 apart = f[t] + p[t] - m
@@ -126,10 +127,10 @@ def pair_burst(
             if S[t] >= best:
                 j = t
                 break
-        row_j = j * stride
+        row_j = place[j]
         ask(size, G, row_j, AHEAD)
         both = np.float64(ki) + np.float64(diag[j])
-        curve = max(both - 2.0 * np.float64(G[row_i + j]), np.float64(small) * both + 1e-20)
+        curve = max(both - 2.0 * np.float64(G[row_i + off[j // LANES] + j % LANES]), np.float64(small) * both + 1e-20)
         step = (np.float64(F[j]) - np.float64(F[i])) / curve
         rise, fall = hi[i] - c[i], c[j] - lo[j]
         ci, cj = c[i] + step, c[j] - step
@@ -154,9 +155,10 @@ def pair_burst(
         F[j] -= x * ridge[j]
         for b in range(blocks):
             o = b * LANES
-            ask(size, G, row_j + o + AHEAD * LANES, 1)
+            ask(size, G, row_j + off[b] + AHEAD * LANES, 1)
             f, p = F[o : o + LANES], up[o : o + LANES]
-            r, t_ = G[row_i + o : row_i + o + LANES], G[row_j + o : row_j + o + LANES]
+            k = off[b]
+            r, t_ = G[row_i + k : row_i + k + LANES], G[row_j + k : row_j + k + LANES]
             m = beyond
             for t in range(LANES):
                 v = f[t] + x * (r[t] - t_[t])
@@ -169,8 +171,8 @@ def pair_burst(
 
 @compiled
 def pair_steps(
-    G: Any, stride: Any, diag: Any, ridge: Any, c: Any, lo: Any, hi: Any, F: Any, group: Any, groups: Any, tol: Any,
-    most: Any, work: Any, size: Any,
+    G: Any, place: Any, off: Any, diag: Any, ridge: Any, c: Any, lo: Any, hi: Any, F: Any, group: Any, groups: Any,
+    tol: Any, most: Any, work: Any, size: Any,
 ) -> Any:  # fmt: skip  # as above
     """Take pair steps within each group in turn until none violates by ``tol``; return how many, and if stuck."""
     q = F.size
@@ -179,7 +181,7 @@ def pair_steps(
     while True:  # one call of the burst: it is compiled into this loop
         penalties(c, lo, hi, group, g if groups > 1 else -1, up, low)
         burst = min(BURST, most - steps) if groups > 1 else most
-        done, _, stuck = pair_burst(G, stride, diag, ridge, c, lo, hi, F, up, low, S, least, tol, burst, size)
+        done, _, stuck = pair_burst(G, place, off, diag, ridge, c, lo, hi, F, up, low, S, least, tol, burst, size)
         steps += done
         if groups == 1:
             return steps, stuck
@@ -191,8 +193,8 @@ def pair_steps(
 
 @compiled
 def single_steps(
-    G: Any, stride: Any, diag: Any, ridge: Any, shift: Any, c: Any, lo: Any, hi: Any, F: Any, tol: Any, most: Any,
-    work: Any, size: Any,
+    G: Any, place: Any, off: Any, diag: Any, ridge: Any, shift: Any, c: Any, lo: Any, hi: Any, F: Any,
+    tol: Any, most: Any, work: Any, size: Any,
 ) -> Any:  # fmt: skip  # as above
     """Take exact steps along one variable, that of the largest decrease, until none violates by ``tol``.
 
@@ -206,15 +208,15 @@ def single_steps(
     penalties(c, lo, hi, c, -1, up, low)
     steps, i, x = 0, 0, zero
     while True:
-        row = i * stride
+        row = place[i]
         worst = zero
         ask(size, G, row, AHEAD)
         for b in range(blocks):
             o = b * LANES
-            ask(size, G, row + o + AHEAD * LANES, 1)
+            ask(size, G, row + off[b] + AHEAD * LANES, 1)
             f, u, w = F[o : o + LANES], up[o : o + LANES], low[o : o + LANES]
             s, d = S[o : o + LANES], diag[o : o + LANES]
-            r = G[row + o : row + o + LANES]
+            r = G[row + off[b] : row + off[b] + LANES]
             sm, vm = -one, zero
             for t in range(LANES):
                 v = f[t] + x * (r[t] + shift)

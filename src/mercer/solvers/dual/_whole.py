@@ -13,7 +13,7 @@ from mercer.gram import Gram
 from mercer.gram._held import DenseSource
 from mercer.gram._shelf import PADDING
 from mercer.solvers._span import fresh
-from mercer.solvers.dual._descend import Block, descend, whole_lanes
+from mercer.solvers.dual._descend import Block, descend, evenly, whole_lanes
 from mercer.solvers.dual._exact import Exact
 from mercer.solvers.dual._feasible import box, feasible
 from mercer.solvers.dual._survey import levels, survey
@@ -82,8 +82,8 @@ class _Whole:
             return out
 
         self.block = Block(
-            G.reshape(-1), G.shape[1], lanes(self.diag + ridge + shift, K.dtype), lanes(ridge, K.dtype), shift,
-            np.zeros(size), lanes(lo), lanes(hi), np.zeros(size), lanes(self.group, np.int64), self.sums,
+            G.reshape(-1), *evenly(size, G.shape[1]), lanes(self.diag + ridge + shift, K.dtype), lanes(ridge, K.dtype),
+            shift, np.zeros(size), lanes(lo), lanes(hi), np.zeros(size), lanes(self.group, np.int64), self.sums,
             np.zeros(size),
         )  # fmt: skip  # in the order of the record
         self._start_from(c)
@@ -100,7 +100,7 @@ class _Whole:
     def _start_from(self, c: np.ndarray) -> None:
         """Stand at c: its gradients are computed afresh."""
         b, q, linear = self.block, self.q, self.linear
-        Qc = b.G.reshape(-1, b.stride)[:q, :q] @ c + b.ridge[:q] * c + self.problem.shift * c.sum() if c.any() else 0.0
+        Qc = b.G.reshape(len(b.c), -1)[:q, :q] @ c + b.ridge[:q] * c + self.problem.shift * c.sum() if c.any() else 0.0
         self.c, b.c[:q], b.F[:q] = c, c, linear + Qc
 
     def _look(self) -> float:

@@ -154,8 +154,15 @@ def _round(running: list[Front], threads: int, most: int, expired: Callable[[], 
         at, change, added = found[front]
         front.absorb(at, change, front.added(at, change) if added is None else added)
 
+    def move(front: Front) -> None:
+        advance(front)
+        absorb(front)
+
     _each(running, choose, threads)
     running = [front for front in running if front in coming]
+    if all(front.resident for front in running):
+        _shelved(running, coming, threads, move)
+        return running
     if len(running) > 1 and running[0].lines.dear:  # most of those that come in will move: their rows, all at once
         running[0].lines.shelve(_needs(coming), threads)
     _each(running, advance, threads)
@@ -174,15 +181,25 @@ def _needs(lines: Mapping[Front, np.ndarray]) -> list[tuple[np.ndarray, int]]:
 
 
 def _share(fronts: list[Front], found: dict[Front, Moved], threads: int, absorb: Callable[[Front], None]) -> None:
-    """Compute once the rows that several problems need now, as many problems at a time as there is room for."""
+    """Compute once the rows that several problems need now, and go on with these."""
     if len(fronts) > 1:
-        needs = _needs({front: front.line[found[front].at] for front in fronts})
-        if not fronts[0].lines.shelve(needs, threads):
-            half = len(fronts) // 2
-            _share(fronts[:half], found, threads, absorb)
-            _share(fronts[half:], found, threads, absorb)
-            return
-    _each(fronts, absorb, threads)
+        _shelved(fronts, {front: front.line[found[front].at] for front in fronts}, threads, absorb)
+    else:
+        _each(fronts, absorb, threads)
+
+
+def _shelved(
+    fronts: list[Front], wanted: Mapping[Front, np.ndarray], threads: int, work: Callable[[Front], None]
+) -> None:
+    """Do some work for every problem once its rows are on the shelf: as many at a time as there is room for."""
+    if not fronts:
+        return
+    if fronts[0].lines.shelve(_needs({front: wanted[front] for front in fronts}), threads) or len(fronts) == 1:
+        _each(fronts, work, threads)
+        return
+    half = len(fronts) // 2
+    _shelved(fronts[:half], wanted, threads, work)
+    _shelved(fronts[half:], wanted, threads, work)
 
 
 def _each(fronts: list[Front], work: Callable[[Front], None], threads: int) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from mercer._jit import compiled
 from mercer.gram import Gram
 from mercer.gram._lines import add_rows
-from mercer.solvers.dual._descend import Block, descend, whole_lanes
+from mercer.solvers.dual._descend import Block, descend, evenly, whole_lanes
 from mercer.solvers.dual._feasible import box, feasible
 from mercer.solvers.dual._survey import Standing, levels, survey
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
@@ -235,6 +235,6 @@ class _State:
         level = 0.5 * (at.least + at.most)[group]
         diag = padded(self.diag + self.ridge + (0.0 if self.sums else self.shift))
         return Block(
-            G.ravel(), G.shape[1], diag.astype(G.dtype), padded(self.ridge).astype(G.dtype), self.shift,
-            padded(self.c), padded(self.lo), padded(self.hi), padded(self.F), group, self.sums, level,
+            G.ravel(), *evenly(len(G), G.shape[1]), diag.astype(G.dtype), padded(self.ridge).astype(G.dtype),
+            self.shift, padded(self.c), padded(self.lo), padded(self.hi), padded(self.F), group, self.sums, level,
         )  # fmt: skip  # in the order of the record
