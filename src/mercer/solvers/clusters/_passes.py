@@ -1,5 +1,4 @@
-"""The compiled passes of kernel k-means: sums that follow the points that moved, the nearest mean of each point, and
-what its certificate asks of a K in memory: products and the sum of squares."""
+"""Compiled passes of kernel k-means: sums that follow moves, nearest means, and what the certificate asks of K."""
 
 from __future__ import annotations
 

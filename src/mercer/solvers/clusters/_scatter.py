@@ -31,18 +31,18 @@ class Scatter:
         self.error = error_of_entries(K) + (128 + len(self.d)) * EPS
 
     @cached_property
-    def Au(self) -> np.ndarray:
-        """A u, in float64."""
+    def mean_sums(self) -> np.ndarray:
+        """A u, in float64: what each point sums up to."""
         Kw = self.K @ self.weights[:, None] if self.values is None else self._sums(self.values)[:, None]
         return np.asarray(self.roots * Kw[:, 0] / np.linalg.norm(self.roots))
 
     @cached_property
     def trace(self) -> float:
         """The trace of B."""
-        return float(self.weights @ self.d) - float(self.u @ self.Au)
+        return float(self.weights @ self.d) - float(self.u @ self.mean_sums)
 
     @cached_property
-    def squares_of_A(self) -> float:
+    def squares_before(self) -> float:
         """|A|_F^2, or a little more."""
         if self.values is None:
             return sum_of_squares(self.K, self.weights)
@@ -61,9 +61,9 @@ class Scatter:
     @cached_property
     def moments(self) -> Moments:
         """|B|_F^2 and the trace, of the values that products are made of."""
-        own = float(self.u @ self.Au)
+        own = float(self.u @ self.mean_sums)
         # |(I - uu') A (I - uu')|^2 = |A|^2 - 2 |Au|^2 + (u'Au)^2
-        squares = self.squares_of_A - 2 * float(self.Au @ self.Au) + own**2
+        squares = self.squares_before - 2 * float(self.mean_sums @ self.mean_sums) + own**2
         d = self.d if self.values is None else np.diagonal(self.values).astype(np.float64)
         return Moments(squares, float(self.weights @ d) - own, 256 * EPS * self.size)
 
@@ -80,7 +80,7 @@ class Scatter:
         """
         unit = (DEEP + 16) * float(np.finfo(self.K.dtype).eps) / 2 + (len(V) + 64) * EPS
         off = float(np.linalg.norm(V.T @ V - np.eye(V.shape[1])))
-        return Products(V, BV, (1.01 * unit * np.sqrt(V.shape[1]) + 4 * off) * np.sqrt(self.squares_of_A))
+        return Products(V, BV, (1.01 * unit * np.sqrt(V.shape[1]) + 4 * off) * np.sqrt(self.squares_before))
 
     def _sums(self, values: np.ndarray) -> np.ndarray:
         """Return K w from values in memory."""
