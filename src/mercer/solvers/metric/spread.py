@@ -60,11 +60,8 @@ class RowSpread(Spread):
 
         def part(piece: Piece) -> np.ndarray:
             w, G = piece()
-            T = G @ P
-            c = np.sqrt(np.einsum("ij,ij->i", T, T))
-            total = c if w is None else w * c
-            T *= _over(w, c)[:, None]
-            return np.vstack([G.T @ T, np.full((1, P.shape[1]), total.sum())])
+            total, ML = _spread(w, G, P)
+            return np.vstack([ML, np.full((1, P.shape[1]), total)])
 
         found = added(part, self.pieces, (len(P) + 1, P.shape[1]), self.threads)
         return float(found[-1, 0]), self.basis.T @ found[:-1]
@@ -72,6 +69,40 @@ class RowSpread(Spread):
     def distances(self, L: np.ndarray) -> np.ndarray:
         """Return |L'q_k|, one a pair."""
         return np.concatenate([np.linalg.norm(piece()[1] @ (self.basis @ L), axis=1) for piece in self.pieces])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldSpread(Spread):
+    """From few differences, all at once. Cost: 4 k r flops a pair.
+
+    Parameters
+    ----------
+    rows : array of shape (m, k)
+        The q.
+    weight : array of shape (m,) or None
+        Their weights.
+    """
+
+    rows: np.ndarray
+    weight: np.ndarray | None
+
+    def at(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return sum_k w_k |L'q_k| and M L."""
+        return _spread(self.weight, self.rows, L)
+
+    def distances(self, L: np.ndarray) -> np.ndarray:
+        """Return |L'q_k|, one a pair."""
+        T = self.rows @ L
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", T, T)))
+
+
+def _spread(w: np.ndarray | None, G: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return sum_k w_k |P'g_k| and sum_k w_k g_k (P'g_k)' / |P'g_k|."""
+    T = G @ P
+    c = np.sqrt(np.einsum("ij,ij->i", T, T))
+    total = float(c.sum() if w is None else w @ c)
+    T *= _over(w, c)[:, None]
+    return total, G.T @ T
 
 
 @dataclass(frozen=True, eq=False)
