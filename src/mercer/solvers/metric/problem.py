@@ -12,7 +12,7 @@ import numpy as np
 from mercer._checks import describe, number, refuse
 from mercer.engine import Engine
 from mercer.solvers.metric.certificate import MetricCertificate
-from mercer.solvers.metric.pairs import PairSet
+from mercer.solvers.metric.pairs import Pairs, PairSet
 from mercer.solvers.metric.pencil import Pencil, pencil_of
 from mercer.solvers.metric.rows import held
 from mercer.solvers.solution import Status
@@ -49,14 +49,23 @@ class MetricProblem:
     def __post_init__(self) -> None:
         """Check the parts."""
         X = np.ascontiguousarray(self.X, dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            fine = bool(np.isfinite(X.sum())) or bool(np.isfinite(X).all())  # a sum is not finite if an entry is not
-        if X.ndim != 2 or not fine:
+        if X.ndim != 2 or not self._finite(X):
             refuse(WHO, "X must be a table of finite numbers", describe(X))
         number(WHO, "regularization", self.regularization, 0.0)
         if self.dissimilar.count == 0:
             refuse(WHO, "there must be dissimilar pairs", "none", "Without them A = 0 is best.")
         object.__setattr__(self, "X", X)
+
+    def _finite(self, X: np.ndarray) -> bool:
+        """Whether all points are finite numbers; of many points, those in pairs."""
+        seen = X
+        if isinstance(self.similar, Pairs) and isinstance(self.dissimilar, Pairs):
+            rows = [pairs.first for pairs in (self.similar, self.dissimilar)]
+            rows += [pairs.second for pairs in (self.similar, self.dissimilar)]
+            if 2 * sum(map(len, rows)) < len(X):
+                seen = X[np.concatenate(rows)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(seen.sum())) or bool(np.isfinite(seen).all())  # a sum is not if an entry is not
 
     @cached_property
     def near(self) -> PairSet:

@@ -1,4 +1,4 @@
-"""Pairs whose differences are held: few of them are gone through many times, and making them anew would take longest."""
+"""Pairs whose differences are held: few are gone through many times, and making them anew would take longest."""
 
 from __future__ import annotations
 

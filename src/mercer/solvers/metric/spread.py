@@ -169,7 +169,9 @@ class GraphSpread(Spread):
 
 def _over(w: np.ndarray | None, c: np.ndarray) -> np.ndarray:
     """Return w / c, 0 where points are equal."""
-    return np.asarray((1.0 if w is None else w) / np.where(c > SAME, c, np.inf))
+    if not (c.min(initial=np.inf) > SAME):
+        c = np.where(c > SAME, c, np.inf)
+    return np.asarray((1.0 if w is None else w) / c)
 
 
 def _apart(Y: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -203,7 +205,10 @@ class FeatureSpread(Spread):
         def part(piece: Piece) -> np.ndarray:
             w, squares = piece()
             c = np.sqrt(squares @ b)
-            return np.append(_over(w, c) @ squares, c.sum() if w is None else w @ c)
+            found = np.empty(len(b) + 1)
+            np.matmul(_over(w, c), squares, out=found[:-1])
+            found[-1] = c.sum() if w is None else w @ c
+            return found
 
         found = added(part, self.pieces, (len(L) + 1,), self.threads)
         return float(found[-1]), (found[:-1] * self.scale)[:, None] * L
