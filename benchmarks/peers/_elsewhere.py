@@ -1,4 +1,4 @@
-"""metric-learn, asked from here: it runs in an environment of its own (``make peers-setup`` makes .venv-metric-learn)."""
+"""metric-learn, asked from here; ``make peers-setup`` makes its environment, .venv-metric-learn."""
 
 from __future__ import annotations
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from mercer.solvers.metric.pairs import CHUNK, Listed, Pairs, PairSet, Piece
 from mercer.solvers.metric.scatter import EPS, Block, Scatter
+
+Kind = TypeVar("Kind", bound=PairSet)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,7 @@ class Rows(Listed):
         return Rows(self.differences, factor if self.weight is None else factor * self.weight)
 
 
-def held(pairs: PairSet, X: np.ndarray) -> PairSet:
+def held(pairs: Kind, X: np.ndarray) -> Kind | Rows:
     """Return listed pairs by their differences, where these are few; others as they are."""
     if isinstance(pairs, Pairs) and pairs.count * X.shape[1] <= CHUNK:
         return Rows(pairs.differences(X), pairs.weight)
