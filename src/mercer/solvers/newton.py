@@ -199,7 +199,7 @@ class _Iterate:
         off = np.asarray(K @ missed, dtype=np.float64) / lam
         inside = _Iterate.of(part, -w * u / lam, self.f - off, self.b, recomputed=self.recomputed)
         left = (w * shortfall(part.loss, part.targets, inside.f + inside.b, u)).sum(axis=0)
-        if (left <= enough).all():
+        if tol >= ROUGH and (left <= enough).all():  # else one more step makes it nearly exact
             return dataclasses.replace(inside, gap=left)
         return dataclasses.replace(self, gap=gap + 0.5 * np.maximum((missed * off).sum(axis=0), 0.0))
 
