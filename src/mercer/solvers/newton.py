@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer.gram import Gram, gram
+from mercer.gram._pool import one_blas_thread
 from mercer.losses import curvature, shortfall, slope, traits, value
 from mercer.solvers._curved import Dense, Direction, Directions, Growing, iterative
 from mercer.solvers._feasible import feasible
@@ -81,7 +83,8 @@ class Newton(Solver):
         """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
         rows = np.flatnonzero(problem.weights > 0)
         part = present(problem, rows)
-        at, ended, steps, stats = self._descend(part, clock, self._begun(part, rows, state, clock))
+        with one_blas_thread() if len(rows) > DENSE_UP_TO else nullcontext():  # threads that wait slow products with K
+            at, ended, steps, stats = self._descend(part, clock, self._begun(part, rows, state, clock))
         c = np.zeros((len(problem.y), problem.n_targets))
         c[rows] = at.c
         return Answer(c, at.b, ended, steps, float(at.relative_gap.max()), stats, {"c": c, "b": at.b})
