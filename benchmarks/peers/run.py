@@ -35,6 +35,7 @@ MODULES = (
 PACKAGES = ("mercer", "numpy", "scipy", "numba", "scikit-learn", "scikit-learn-intelex", "pykeops", "torch")
 HERE = Path(__file__).parent
 TOUCHED = 6  # GiB of memory that are written to and freed before timing
+TABLE = ("   :header-rows: 1", "   :widths: 34 12 34 10 10", "")
 COLUMNS = "{:<38} {:>10}  {:<52} {:>14}  {:>9}  {}"
 
 
@@ -49,6 +50,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, help="rounds a case (default 5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--rst", type=Path, metavar="FILE", help="write the table there, for docs/performance.inc")
+    parser.add_argument("--join", type=Path, nargs="+", metavar="FILE", help="measure nothing: join what --json wrote")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")
     return parser.parse_args()
 
@@ -57,6 +59,8 @@ def main() -> int:
     options = arguments()
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(options.threads)  # before any library is loaded: KeOps reads it only then
+    if options.join:
+        return join(options)
     cases = list(chosen(options.only))
     if options.list:
         print("\n".join(case.name for case in cases))
@@ -89,6 +93,7 @@ def show(cases: list[Case], scene: Scene, options: argparse.Namespace) -> int:
     for case in cases:
         record, verdicts = measured(case, scene, judging=not options.tiny)
         records.append(record)
+        keep(options.json, facts, scene.shrink, records)  # after each case: a run may be cut short
         judged += sum(v.met is not None for v in verdicts)
         missed += [f"{case.name}: {v.ratio} against {v.bar} ({v.peer})" for v in verdicts if v.met is False]
     minutes = (time.perf_counter() - start) / 60
@@ -98,20 +103,41 @@ def show(cases: list[Case], scene: Scene, options: argparse.Namespace) -> int:
     print("\n".join(f"  missed: {line}" for line in missed), end="\n" if missed else "")
     unreported = [r["case"] for r in records if "skipped" in r or not r["agrees"]]
     print(f"  not measured: {', '.join(unreported)}\n" if unreported else "", end="")
-    if options.json:
-        options.json.write_text(json.dumps({"facts": facts, "shrink": scene.shrink, "cases": records}, indent=1) + "\n")
     if options.rst:
-        options.rst.write_text(as_rst(facts, records, scene) + "\n")
+        options.rst.write_text(as_rst(facts, records, scene.shrink) + "\n")
     return 0
 
 
-def as_rst(facts: dict[str, str], records: list[dict], scene: Scene) -> str:
-    """Return the table as reStructuredText, with the machine and the day."""
-    reduced = "" if scene.shrink == 1 else f" Rows were divided by {scene.shrink}."
-    lines = [f"{facts['machine']}.", f"{facts['versions']}.", f"Measured {time.strftime('%Y-%m-%d')}.{reduced}", ""]
-    lines += [".. list-table::", "   :header-rows: 1", "   :widths: 34 12 34 10 10", ""]
-    for row in [("case", "Mercer", "fastest peer", "ratio", "bar"), *rows_of(records)]:
-        lines += [f"   {'*' if k == 0 else ' '} - {cell}" for k, cell in enumerate(row)]
+def keep(path: Path | None, facts: dict[str, str], shrink: int, records: list[dict]) -> None:
+    """Write all figures so far to a file, if one is wanted."""
+    if path:
+        path.write_text(json.dumps({"facts": facts, "shrink": shrink, "cases": records}, indent=1) + "\n")
+
+
+def join(options: argparse.Namespace) -> int:
+    """Join the figures of runs in pieces, later files over earlier ones, in the order of the cases."""
+    found = [json.loads(path.read_text()) for path in options.join]
+    by_case = {record["case"]: record for run in found for record in run["cases"]}
+    records = [by_case[case.name] for case in chosen(options.only) if case.name in by_case]
+    facts, shrink = found[-1]["facts"], max(run["shrink"] for run in found)
+    keep(options.json, facts, shrink, records)
+    if options.rst:
+        options.rst.write_text(as_rst(facts, records, shrink) + "\n")
+    print("\n".join(COLUMNS.format(*row, "") for row in rows_of(records)))
+    return 0
+
+
+def as_rst(facts: dict[str, str], records: list[dict], shrink: int) -> str:
+    """Return the figures as reStructuredText, a table a subject, with the machine and the day."""
+    reduced = "" if shrink == 1 else f" Rows were divided by {shrink}."
+    lines = [f"{facts['machine']}.", f"{facts['versions']}.", f"Measured {time.strftime('%Y-%m-%d')}.{reduced}"]
+    for module in map(importlib.import_module, MODULES):
+        names = {case.name for case in module.CASES}
+        rows = list(rows_of([record for record in records if record["case"] in names]))
+        if rows:
+            lines += ["", f".. list-table:: {module.__doc__.splitlines()[0].rstrip('.')}", *TABLE]
+        for row in [("case", "Mercer", "fastest peer", "ratio", "bar")] * bool(rows) + rows:
+            lines += [f"   {'*' if k == 0 else ' '} - {cell}" for k, cell in enumerate(row)]
     return "\n".join(line.rstrip() for line in lines)
 
 
