@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn import svm
 from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -263,3 +264,17 @@ def test_what_is_not_finite_is_refused(bad):
             clone(model).fit(X, target(model, t, y), sample_weight=np.full(30, -1.0))
     with pytest.raises(ValueError, match="Precomputed matrix must be a square matrix"):
         SVR(kernel="precomputed").fit(X, t)
+
+
+@pytest.mark.parametrize("kind", ["rbf", "precomputed", "csr"])
+def test_a_certificate_of_data_that_has_changed_is_refused(kind):
+    X, y = make_classification(200, 5, random_state=0)
+    X = {"rbf": X, "precomputed": X @ X.T, "csr": sparse.csr_matrix(X)}[kind]
+    model, early = (SVC(kernel="precomputed" if kind == "precomputed" else "rbf", gamma=0.2).fit(X, y) for _ in "ab")
+    assert early.certificate_.relative_gap < 1e-2
+    X *= 2
+    assert early.certificate_.relative_gap < 1e-2
+    with pytest.raises(ValueError, match="certificate_ needs the training data as it was"):
+        model.certificate_  # noqa: B018
+    with pytest.raises(AttributeError, match="needs the training data"):
+        pickle.loads(pickle.dumps(model)).certificate_  # noqa: B018

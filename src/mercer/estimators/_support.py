@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from mercer.solvers.watch import Clock, Watcher
 
 ROUNDED = 100 * float(np.finfo(np.float32).eps)
 """Next to sqrt(sum c^2) max k(x, x): an error that decisions from float32 values are never near; most are a tenth."""
+SEALED = 2**20  # bytes of the training data that are looked at to tell whether it has changed
 UNEVEN = 1e3  # a spread so many times that of other columns, or 1, is worth a word when a fit does not converge
 
 
@@ -114,7 +117,8 @@ class SupportMachine(Machine):
         self.fit_status_ = int(any(machine.status is not Status.CONVERGED for machine in machines))
         self.violation_ = max(machine.violation for machine in machines)
         self.__dict__.pop("_certificate", None)
-        self._unproved = machines
+        data = X if K.points is None else K.points
+        self._unproved = machines, data, _seal(data)
         return self._coefficients
 
     def _restore(self, vectors: Any, A: np.ndarray, offsets: np.ndarray, n_features: int) -> None:
@@ -137,7 +141,11 @@ class SupportMachine(Machine):
         if "_certificate" not in self.__dict__:
             if "_unproved" not in self.__dict__:
                 raise AttributeError("certificate_ needs the training data, which a model that was read does not have.")
-            self._certificate = prove_all(self._unproved)
+            machines, data, seal = self._unproved
+            if _seal(data) != seal:
+                refuse(type(self).__name__, "certificate_ needs the training data as it was", "other numbers in it",
+                       "Ask for it before X changes, or fit again.")  # fmt: skip  # one call
+            self._certificate = prove_all(machines)
             del self._unproved
         return self._certificate
 
@@ -241,8 +249,18 @@ class SupportMachine(Machine):
 
     def __getstate__(self) -> dict[str, Any]:
         if "_unproved" in self.__dict__:
-            self.certificate_  # noqa: B018  # proved before the training data goes
-        return dict(super().__getstate__())
+            with suppress(ValueError):  # where that has changed, the model goes without
+                self.certificate_  # noqa: B018  # proved before the training data goes
+        return {name: value for name, value in super().__getstate__().items() if name != "_unproved"}
+
+
+def _seal(X: Any) -> int:
+    """Return a number that changes when a table does: its bytes, or those of rows all over it if they are many."""
+    X = X.data if sparse.issparse(X) else X
+    if not isinstance(X, np.ndarray):
+        return 0
+    step = max(1, X.nbytes // SEALED)
+    return zlib.crc32(np.ascontiguousarray(X[::step]))
 
 
 def _remedy(X: Any) -> str:
