@@ -19,6 +19,7 @@ from mercer.estimators._door import deadline_of, engine_of, is_precomputed, kern
 from mercer.estimators._machine import Machine
 from mercer.functions import RKHSFunction
 from mercer.gram import Gram, gram
+from mercer.gram._make import SMALL
 from mercer.kernels import Kernel
 from mercer.kernels._evaluate import diagonal
 from mercer.kernels._views import n_rows, take
@@ -208,7 +209,9 @@ class SupportMachine(Machine):
             slack = ROUNDED * np.sqrt((self._coefficients**2).sum(axis=0)) * self._largest
             doubtful = np.flatnonzero((np.abs(D) <= slack).any(axis=1))
             if len(doubtful):
-                D[doubtful] = self._values(take(X, doubtful), "double")[0]
+                # as many rows as the tile loop asks for, so that values have the very bits of `_decisions`
+                rows = np.resize(doubtful, min(n_rows(X), max(len(doubtful), SMALL // len(self._coefficients) + 1)))
+                D[doubtful] = self._values(take(X, rows), "double")[0][: len(doubtful)]
         return D
 
     def _values(self, X: Any, precision: Any) -> tuple[np.ndarray, bool]:
