@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from _case import Case, Faster, Measured, Scene, Skip, Under, Within
 from _svm_data import Task, a9a, covtype, kin40k, mnist, moons, scaled, synthetic, worth
-from _timing import clock, limited
+from _timing import limited, undisturbed
 from startup import seconds_of
 
 import mercer
@@ -24,6 +24,7 @@ from mercer import Engine
 PEERS = ("scikit-learn", "sklearnex")
 TOL, CACHE = 1e-3, 2000  # of all sides; megabytes of kernel rows the others may keep
 PATIENCE = 100.0  # seconds of timing after which no further round begins
+LONG_TURN = 10.0  # seconds: a turn that was disturbed is not taken again after so many
 WORSE, GAP = 1e-6, 1.1  # a dual objective that much worse, or a gap so many times the peers', and no ratio counts
 
 
@@ -62,7 +63,7 @@ def rounds(runs: Mapping[str, Callable[[], Any]], repeats: int) -> tuple[dict[st
             def run(name: str = name) -> None:
                 last[name] = runs[name]()
 
-            times[name].append(clock(run))
+            times[name].append(undisturbed(run, patience=LONG_TURN))
     return {name: statistics.median(t) for name, t in times.items()}, last
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram._lines import add_rows
-from mercer.solvers.dual._steps import LANES, pair_steps, single_steps, size_of
+from mercer.solvers.dual._steps import LANES, LONG, pair_steps, single_steps
 
 WORK = 1e8  # numbers passed over between two looks at the clock, and two refreshments of the gradient
 
@@ -36,7 +36,6 @@ class Block:
     group: np.ndarray
     sums: int
     level: np.ndarray
-    most: int = 0  # members it may come to have: one kind of steps is compiled for all its rounds
 
 
 def evenly(q: int, stride: int) -> tuple[np.ndarray, tuple[tuple[int, int, int], ...]]:
@@ -74,14 +73,14 @@ def descend(block: Block, tol: float, most: int, expired: Any = lambda: False) -
 
 
 def _steps(block: Block, F: np.ndarray, tol: Any, most: int, work: np.ndarray) -> tuple[int, bool]:
-    b, size = block, size_of(max(block.most, F.size))
+    b, far = block, F.size >= LONG * LANES
     off = np.concatenate([np.arange(offset, offset + end - begin, LANES) for offset, begin, end in b.pieces])
     if b.sums:
         return pair_steps(
-            b.G, b.place, off, b.diag, b.ridge, b.c, b.lo, b.hi, F, b.group, b.sums, tol, most, work, size
+            b.G, b.place, off, b.diag, b.ridge, b.c, b.lo, b.hi, F, b.group, b.sums, tol, most, work, far
         )  # fmt: skip  # one call
     shift = F.dtype.type(b.shift)
-    return single_steps(b.G, b.place, off, b.diag, b.ridge, shift, b.c, b.lo, b.hi, F, tol, most, work, size)
+    return single_steps(b.G, b.place, off, b.diag, b.ridge, shift, b.c, b.lo, b.hi, F, tol, most, work, far)
 
 
 def refreshed(block: Block, change: np.ndarray) -> np.ndarray:

@@ -189,7 +189,7 @@ class Front:
         return Block(
             m.G, *m.rows(), diag, lanes(self.ridge[who], dtype), shift, lanes(c),
             lanes(np.where(m.there, self.lo[who], c)), lanes(np.where(m.there, self.hi[who], c)),
-            lanes(self.F[who]), lanes(self.group[who], np.int64), self.sums, lanes(level[self.group[who]]), m.room,
+            lanes(self.F[who]), lanes(self.group[who], np.int64), self.sums, lanes(level[self.group[who]]),
         )  # fmt: skip  # in the order of the record
 
     # ------------------------------------------------------------ the answer

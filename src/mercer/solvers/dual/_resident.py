@@ -45,7 +45,7 @@ class Resident:
         self.who, self.at, self.pieces = np.arange(len(line)), place + shift[place], tuple(pieces)
         self.there, self.complete = np.zeros(len(line), bool), False
         self.sides = Sides(lines, line)
-        self.room = self.width = first
+        self.width = first
         self.G = lines.shelf.numbers
 
     def choose(self, state: Any, number: int) -> np.ndarray:

@@ -9,12 +9,12 @@ Nothing here may be infinite: an upper bound of inf arrives as a large number.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from mercer._jit import attach, compiled
-from mercer._rules import larger, prefetch, scalar, smaller
+from mercer._jit import compiled
+from mercer._rules import larger, prefetch, smaller
 
 LANES = 64  # members to a slice: the loops have this constant length
 BEYOND = 1e30  # larger than any gradient, and finite in float32
@@ -33,42 +33,18 @@ def penalties(c: Any, lo: Any, hi: Any, group: Any, g: Any, up: Any, low: Any) -
         low[t] = zero if mine and c[t] > lo[t] else -beyond
 
 
-class Near(NamedTuple):
-    """Blocks of few slices."""
-
-
-class Far(NamedTuple):
-    """Blocks of many slices."""
-
-
-@scalar
-def ask(size: Any, G: Any, place: Any, slices: Any) -> None:
+@compiled
+def ask(far: Any, G: Any, place: Any, slices: Any) -> None:
     """Ask for some slices of a row, 64 bytes at a time, if rows are long."""
-
-
-@ask.rule(Near)
-def _(size: Any, G: Any, place: Any, slices: Any) -> None:
-    pass
-
-
-@ask.rule(Far)
-def _(size: Any, G: Any, place: Any, slices: Any) -> None:
-    for t in range(0, slices * LANES, 64 // G.itemsize):
-        prefetch(G, place + t)
-
-
-attach(ask)
-
-
-def size_of(q: int) -> Near | Far:
-    """Return what kind of block one of q members, in whole lanes, is."""
-    return Far() if q >= LONG * LANES else Near()
+    if far:
+        for t in range(0, slices * LANES, 64 // G.itemsize):
+            prefetch(G, place + t)
 
 
 @compiled
 def pair_burst(
     G: Any, place: Any, off: Any, diag: Any, ridge: Any, c: Any, lo: Any, hi: Any, F: Any, up: Any, low: Any, S: Any,
-    least: Any, tol: Any, most: Any, size: Any,
+    least: Any, tol: Any, most: Any, far: Any,
 ) -> Any:  # fmt: skip  # the block, the box, the state, scratch, when to stop
     """Take steps along e_i - e_j until no pair violates by ``tol``; return how many, the gap, whether it got stuck.
 
@@ -101,10 +77,10 @@ def pair_burst(
                 break
         row_i, ki = place[i], diag[i]
         best, at, gap = -one, 0, -beyond
-        ask(size, G, row_i, AHEAD)
+        ask(far, G, row_i, AHEAD)
         for b in range(blocks):
             o = b * LANES
-            ask(size, G, row_i + off[b] + AHEAD * LANES, 1)
+            ask(far, G, row_i + off[b] + AHEAD * LANES, 1)
             f, p, s, d = F[o : o + LANES], low[o : o + LANES], S[o : o + LANES], diag[o : o + LANES]
             r = G[row_i + off[b] : row_i + off[b] + LANES]
             sm, gm = -one, -beyond
@@ -128,7 +104,7 @@ def pair_burst(
                 j = t
                 break
         row_j = place[j]
-        ask(size, G, row_j, AHEAD)
+        ask(far, G, row_j, AHEAD)
         both = np.float64(ki) + np.float64(diag[j])
         curve = max(both - 2.0 * np.float64(G[row_i + off[j // LANES] + j % LANES]), np.float64(small) * both + 1e-20)
         step = (np.float64(F[j]) - np.float64(F[i])) / curve
@@ -155,7 +131,7 @@ def pair_burst(
         F[j] -= x * ridge[j]
         for b in range(blocks):
             o = b * LANES
-            ask(size, G, row_j + off[b] + AHEAD * LANES, 1)
+            ask(far, G, row_j + off[b] + AHEAD * LANES, 1)
             f, p = F[o : o + LANES], up[o : o + LANES]
             k = off[b]
             r, t_ = G[row_i + k : row_i + k + LANES], G[row_j + k : row_j + k + LANES]
@@ -172,7 +148,7 @@ def pair_burst(
 @compiled
 def pair_steps(
     G: Any, place: Any, off: Any, diag: Any, ridge: Any, c: Any, lo: Any, hi: Any, F: Any, group: Any, groups: Any,
-    tol: Any, most: Any, work: Any, size: Any,
+    tol: Any, most: Any, work: Any, far: Any,
 ) -> Any:  # fmt: skip  # as above
     """Take pair steps within each group in turn until none violates by ``tol``; return how many, and if stuck."""
     q = F.size
@@ -181,7 +157,7 @@ def pair_steps(
     while True:  # one call of the burst: it is compiled into this loop
         penalties(c, lo, hi, group, g if groups > 1 else -1, up, low)
         burst = min(BURST, most - steps) if groups > 1 else most
-        done, _, stuck = pair_burst(G, place, off, diag, ridge, c, lo, hi, F, up, low, S, least, tol, burst, size)
+        done, _, stuck = pair_burst(G, place, off, diag, ridge, c, lo, hi, F, up, low, S, least, tol, burst, far)
         steps += done
         if groups == 1:
             return steps, stuck
@@ -194,7 +170,7 @@ def pair_steps(
 @compiled
 def single_steps(
     G: Any, place: Any, off: Any, diag: Any, ridge: Any, shift: Any, c: Any, lo: Any, hi: Any, F: Any,
-    tol: Any, most: Any, work: Any, size: Any,
+    tol: Any, most: Any, work: Any, far: Any,
 ) -> Any:  # fmt: skip  # as above
     """Take exact steps along one variable, that of the largest decrease, until none violates by ``tol``.
 
@@ -210,10 +186,10 @@ def single_steps(
     while True:
         row = place[i]
         worst = zero
-        ask(size, G, row, AHEAD)
+        ask(far, G, row, AHEAD)
         for b in range(blocks):
             o = b * LANES
-            ask(size, G, row + off[b] + AHEAD * LANES, 1)
+            ask(far, G, row + off[b] + AHEAD * LANES, 1)
             f, u, w = F[o : o + LANES], up[o : o + LANES], low[o : o + LANES]
             s, d = S[o : o + LANES], diag[o : o + LANES]
             r = G[row + off[b] : row + off[b] + LANES]

@@ -16,16 +16,17 @@ import numpy as np
 from mercer._jit import compiled
 from mercer.gram import Gram
 from mercer.gram._lines import add_rows
+from mercer.gram._shelf import PADDING
+from mercer.gram._sources import Buffers
 from mercer.solvers.dual._descend import Block, descend, evenly, whole_lanes
 from mercer.solvers.dual._feasible import box, feasible
 from mercer.solvers.dual._survey import Standing, levels, survey
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
 from mercer.solvers.solution import Status
 
-PADDING = 16  # numbers between rows: rows a multiple of 4096 bytes apart would fall on each other in cache
 SPARE = 0.5  # a problem on fewer of the rows than this gets a copy of its own
 BURST = 0.5  # steps over all variables, for each of them, before those at rest are left out
-AT_REST = 0.75  # it pays when the others are no more than this share
+AT_REST = 0.55  # it pays when the others are no more than this share
 SHARE_OF_GAP = 0.05  # how far the others descend, of the whole violation
 
 
@@ -62,7 +63,7 @@ class Held:
 
     def walk(
         self, boxes: Sequence[BoxQuadratic], *, tol: float = 1e-3, max_steps: int = 10**7,
-        expired: Callable[[], bool] = lambda: False,
+        expired: Callable[[], bool] = lambda: False, buffers: Buffers | None = None,
     ) -> Iterator[Walked]:  # fmt: skip  # the problems, then how to solve them
         """Solve problems on the same rows one after the other, each from the best multiple of the last answer.
 
@@ -76,8 +77,10 @@ class Held:
             Steps for each.
         expired : callable
             Whether to stop; what is left is then returned as it stands.
+        buffers : Buffers, optional
+            Scratch memory of this thread.
         """
-        part = _Part(self, boxes[0])
+        part = _Part(self, boxes[0], Buffers() if buffers is None else buffers)
         c, f = np.zeros(part.size), np.zeros(part.size)  # and the values of f, without ridge and shift
         for problem in boxes:
             yield part.solve(problem, c, f, tol, max_steps, expired)
@@ -87,15 +90,15 @@ class Held:
 class _Part:
     """Where the variables of a problem stand: on all of K, or in a copy of their rows."""
 
-    def __init__(self, held: Held, problem: BoxQuadratic) -> None:
-        rows = np.asarray(problem.rows)
-        self.whole = len(rows) > SPARE * held.n and bool((np.diff(rows) > 0).all())
+    def __init__(self, held: Held, problem: BoxQuadratic, buffers: Buffers) -> None:
+        self.buffers, rows = buffers, np.asarray(problem.rows)
+        self.whole = len(rows) > SPARE * held.n and len(np.unique(rows)) == len(rows)
         if self.whole:
             self.at, self.n, self.G = rows, held.n, held.matrix
             diag = held.diag
         else:
             self.at, self.n = np.arange(len(rows)), len(rows)
-            self.G = _gathered(held.matrix, rows)
+            self.G = _gathered(held.matrix, rows, Buffers())
             diag = held.diag[rows]
         self.size = len(self.G)
         self.diag = self.padded(diag, np.arange(self.n))
@@ -118,7 +121,7 @@ class _Part:
         f = s * f + self._product(moved - s * c)
         shift, sums = problem.shift, len(problem.totals)
         F = f + p + ridge * moved + shift * float(moved.sum())
-        state = _State(self.G, self.diag, ridge, shift, moved, lo, hi, F, group, sums)
+        state = _State(self.G, self.diag, ridge, shift, moved, lo, hi, F, group, sums, self.buffers)
         steps, status = state.descend(tol, most, expired, self.n)
         f = state.F - p - ridge * state.c - shift * float(state.c.sum())
         self.last = state.c, f
@@ -134,10 +137,10 @@ class _Part:
         return out
 
 
-def _gathered(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the part of a matrix at some rows and columns, in whole lanes."""
+def _gathered(matrix: np.ndarray, rows: np.ndarray, buffers: Buffers) -> np.ndarray:
+    """Return the part of a matrix at some rows and columns, in whole lanes; rows beyond are not written."""
     size = whole_lanes(len(rows))
-    out = np.zeros((size, size + PADDING), matrix.dtype)
+    out = buffers.tile("gathered", size, size + PADDING, matrix.dtype)
     _gather(matrix.ravel(), matrix.shape[1], rows.astype(np.int64), out.ravel(), out.shape[1])
     return out
 
@@ -149,6 +152,8 @@ def _gather(G: Any, stride: Any, rows: Any, out: Any, width: Any) -> None:
         source, target = G[rows[i] * stride : (rows[i] + 1) * stride], out[i * width : (i + 1) * width]
         for j in range(rows.size):
             target[j] = source[rows[j]]
+        for j in range(rows.size, width):
+            target[j] = 0
 
 
 def _best_multiple(problem: BoxQuadratic, c: np.ndarray, f: np.ndarray) -> float:
@@ -176,6 +181,7 @@ class _State:
     F: np.ndarray
     group: np.ndarray
     sums: int
+    buffers: Buffers
 
     def standing(self) -> Standing:
         """Return who violates and by how much."""
@@ -198,8 +204,8 @@ class _State:
             if stuck and at.violation >= tol:
                 return steps, Status.STALLED
             if at.violation >= tol and steps < most:
-                steps += self._some(at, tol, most - steps, expired)
-                burst = max(500, burst // 4)
+                more = self._some(at, tol, most - steps, expired)
+                steps, burst = steps + more, max(500, burst // 4) if more else burst
 
     def _all(self, at: Standing, tol: float, most: int, expired: Callable[[], bool]) -> tuple[int, bool]:
         block = self._block(np.arange(len(self.c)), self.G, at)
@@ -214,7 +220,7 @@ class _State:
         awake = np.flatnonzero((up & down) | (up & (largest > self.F)) | (down & (least < self.F)))
         if len(awake) > AT_REST * len(self.c) or not len(awake):
             return 0
-        block = self._block(awake, _gathered(self.G, awake), at)
+        block = self._block(awake, _gathered(self.G, awake, self.buffers), at)
         done, _ = descend(block, max(SHARE_OF_GAP * at.violation, 0.5 * tol), most, expired)
         change = block.c[: len(awake)] - self.c[awake]
         moved = np.flatnonzero(change)

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer.gram import Gram
 from mercer.gram._pool import run
+from mercer.gram._sources import Buffers
 from mercer.solvers.dual.forms import Form
 from mercer.solvers.dual.held import Held
 from mercer.solvers.dual.train import Trained, decisions, read, train
@@ -34,6 +35,8 @@ class Paths:
         Inner steps for each machine; -1 for many.
     clock : Clock
         When to stop early: what is left then is missing.
+    held : Held or None
+        K as an array, made by `held_if_small`; None where working sets are to be used.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class Paths:
         if held is None:
             self._together(paths)
         else:
-            run(range(len(paths)), lambda k, _: self._alone(held, k, paths[k]), K.engine.n_threads, lambda: None)
+            run(range(len(paths)), lambda k, own: self._alone(held, k, paths[k], own), K.engine.n_threads, Buffers)
 
     def decisions(self, which: Sequence[int], step: int, rows: np.ndarray) -> np.ndarray | None:
         """Return f + b at some rows, of the machines of some paths at a step; None where the time ran out before."""
@@ -67,10 +70,10 @@ class Paths:
         D = held.matrix[rows, : held.n] @ A
         return D.astype(np.float64) + np.array([machine.offset for machine in machines])
 
-    def _alone(self, held: Held, k: int, path: Sequence[Form]) -> Iterator[None]:
+    def _alone(self, held: Held, k: int, path: Sequence[Form], buffers: Buffers) -> Iterator[None]:
         walk = held.walk(
             [form.box for form in path], tol=self.tol, max_steps=10**7 if self.max_steps < 0 else self.max_steps,
-            expired=self._expired,
+            expired=self._expired, buffers=buffers,
         )  # fmt: skip  # one call
         for form in path:
             if self._expired():
