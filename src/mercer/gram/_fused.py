@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._rules import cast
-from mercer.gram._packed import LINE, WIDTH, DensePoints, Index, Points, SparsePoints
+from mercer.gram._packed import LINE, WIDTH, DensePoints, Index, Points, SparsePoints, aligned
 from mercer.gram._sources import Buffers, Held, Source
 from mercer.kernels._statistics import Dot, Squares, Statistic
 
@@ -17,7 +17,33 @@ MIRRORED_ABOVE = 32  # coordinates: a value of fewer is computed again about as 
 SPARSE_WIDTH = 128  # columns of a panel of CSR rows made dense: narrow ones stay in the first-level cache
 STEP = 128  # rows of a tile in the compiled loop: it stays in the second-level cache
 CHEAP_UP_TO = 16  # coordinates: a value of so few is computed about as fast as it is read
+MANY = 6  # columns from which products are made by blocks
 NEAR = 0.01  # squared distances below this share of |x|^2 + |z|^2 are recomputed from the rows
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The u that K' u is wanted for: w (K v - less), or as given. Each row of an array belongs to one of t columns."""
+
+    v: np.ndarray  # (t, m)
+    less: np.ndarray  # (t,)
+    w: np.ndarray  # (t, n), or (1, n) for all
+    given: np.ndarray | None  # (t, n)
+
+    def padded(self, width: int) -> np.ndarray:
+        """Return v for products by blocks: its columns beside each other, padded, all in one row."""
+        if self.given is not None:
+            return self.less
+        found = aligned(self.v.shape[1] * width, self.v.dtype)
+        rows = found.reshape(-1, width)
+        rows[:, : len(self.v)], rows[:, len(self.v) :] = self.v.T, 0
+        return found
+
+    def pulling(self, K: np.ndarray, rows: slice) -> np.ndarray:
+        """Return u for some rows of K, (t, h)."""
+        if self.given is not None:
+            return self.given[:, rows]
+        return (self.v @ K.T - self.less[:, None]) * self.w[:, rows]
 
 
 @dataclass(frozen=True)
@@ -140,6 +166,23 @@ class FusedSource(Source):
             for j in range(j0, j1, SPARSE_WIDTH):  # all rows while a panel is at hand
                 self._filled_tiles(sink, i0, i1, j, min(j + SPARSE_WIDTH, j1), False, buffers)
 
+    def pulled(self, i0: int, i1: int, h: int, asked: Asked, out: np.ndarray, total: np.ndarray, room: Buffers) -> None:
+        """Add K' u and 1' u of rows i0.. i1 to ``out`` (m, t) and ``total`` (t,), h rows of K at a time; dense only."""
+        from mercer.gram._pull import pull
+
+        m, stride, t = self.m, self.padded(self.m), len(total)
+        wide = self.padded(t) if t >= MANY else 0
+        sizes = {"strip": (h + 4) * stride, "u": h * max(wide, 1), "part": stride}
+        strip, u, part = (room.get(name, size, self.tile_dtype) for name, size in sizes.items())
+        u[: h * wide] = 0
+        ask, each = asked.given is None, asked.w.shape[1] if len(asked.w) == t else 0
+        given = asked.less if asked.given is None else asked.given
+        pull(
+            *self._swept(), (i0, i1, 0, -(-m // WIDTH)), m, False, h, stride, *self._scratch(room), strip,
+            asked.padded(wide) if wide else asked.v.reshape(-1), wide, t, asked.less, asked.w.reshape(-1), each,
+            given.reshape(-1), given.size // t, ask, u, part, out.reshape(-1), total,
+        )  # fmt: skip  # what `sweep` takes, the columns, room and results
+
     def _each_tile(self, sink: Any, i0: int, i1: int, j0: int, j1: int, upper: bool, buffers: Buffers) -> None:
         """Give every tile of the block (the upper ones only, if asked) to a sink."""
         if self.dense and j0 % WIDTH == 0 and (j1 % WIDTH == 0 or j1 == self.m) and i0 % 4 == 0:
@@ -148,17 +191,26 @@ class FusedSource(Source):
             self._filled_tiles(sink, i0, i1, j0, j1, upper, buffers)
 
     def _sweep(self, sink: Any, i0: int, i1: int, j0: int, j1: int, upper: bool, buffers: Buffers) -> None:
-        from mercer.gram._passes import Lone, Two, sweep
+        from mercer.gram._passes import sweep
+
+        span = (i0, i1, j0 // WIDTH, -(-j1 // WIDTH))
+        sweep(*self._swept(), sink, span, self.m, upper, STEP, *self._scratch(buffers))
+
+    def _swept(self) -> tuple[Any, ...]:
+        """Return what the tile loop sums, and what it makes of that."""
+        from mercer.gram._passes import Lone, Two
 
         sides = [side_of(p) for p in self.pairs]
         two = len(self.pairs) == 2
-        S = buffers.get("S", STEP * WIDTH, self.tile_dtype)
-        T = buffers.get("T", STEP * WIDTH, self.tile_dtype) if two else S
-        span = (i0, i1, j0 // WIDTH, -(-j1 // WIDTH))
-        sweep(
+        return (
             self.pairs[0].statistic, sides[0], self.pairs[-1].statistic, sides[-1], Two() if two else Lone(), two,
-            self._rule, sink, span, self.m, upper, STEP, S, T,
-        )  # fmt: skip  # what is summed, what is made of it, where
+            self._rule,
+        )  # fmt: skip  # the statistics, the rule
+
+    def _scratch(self, buffers: Buffers) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the tile loop sums."""
+        S = buffers.get("S", STEP * WIDTH, self.tile_dtype)
+        return S, buffers.get("T", STEP * WIDTH, self.tile_dtype) if len(self.pairs) == 2 else S
 
     def _filled_tiles(self, sink: Any, i0: int, i1: int, j0: int, j1: int, upper: bool, buffers: Buffers) -> None:
         from mercer.gram._fill import fill_tile

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
+from mercer.gram._fused import Asked, FusedSource
 from mercer.gram._gram import Gram
 from mercer.gram._held import DenseSource
 from mercer.gram._pool import run
-from mercer.gram._sources import Buffers
+from mercer.gram._sources import Buffers, Source
 
 STRIP_BYTES = 2**19  # of a strip of rows: half a second-level cache
 SUMS = 24  # partial sums at most, added in order: so many tasks, whatever the threads
@@ -26,18 +27,12 @@ def normal_product(
         inner = K @ V - (0.0 if less is None else less)
         inner = inner if weights is None else weights.reshape(len(weights), -1) * inner
         return np.asarray(K.T @ inner, dtype=np.float64), inner.sum(axis=0, dtype=np.float64)
+    (n, _), t, dtype = K.shape, V.shape[1], K._source.tile_dtype
     V, size = _sized(V)
-    w, heaviest = (None, 1.0) if weights is None else _sized(weights.reshape(len(weights), -1))
-    v = np.ascontiguousarray(V, K._source.tile_dtype)
-    off = None if less is None else (less / size).astype(v.dtype)
-
-    def use(strip: np.ndarray, rows: slice) -> np.ndarray:
-        u = strip @ v
-        if off is not None:
-            u -= off
-        return u if w is None else u * w[rows].astype(u.dtype)
-
-    out, total = _summed(K, use, V.shape[1])
+    w, heaviest = _sized(np.ones((n, 1)) if weights is None else weights.reshape(n, -1))
+    off = np.zeros(t) if less is None else less / size
+    v, off, w = (np.ascontiguousarray(part, dtype) for part in (V.T, off, w.T))
+    out, total = _summed(K, Asked(v, off, w, None))
     return out * (size * heaviest), total * (size * heaviest)
 
 
@@ -46,8 +41,9 @@ def transposed_product(K: Gram, R: np.ndarray) -> np.ndarray:
     if K._remote is not None:
         return np.asarray(K.T @ R, dtype=np.float64)
     R, size = _sized(R)
-    r = np.ascontiguousarray(R, K._source.tile_dtype)
-    return _summed(K, lambda strip, rows: r[rows], R.shape[1])[0] * size
+    dtype = K._source.tile_dtype
+    nothing = np.zeros((R.shape[1], 0), dtype)
+    return _summed(K, Asked(nothing, nothing.ravel(), nothing, np.ascontiguousarray(R.T, dtype)))[0] * size
 
 
 def is_stored(K: Gram) -> bool:
@@ -61,34 +57,42 @@ def _sized(V: np.ndarray) -> tuple[np.ndarray, float]:
     return (V / size, size) if size > 0 else (V, 1.0)
 
 
-def _summed(K: Gram, use: Callable[[np.ndarray, slice], np.ndarray], width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums over strips of rows of strip' u and 1' u, with u = use(strip, rows)."""
-    source, (n, m) = K._source, K.shape
+def _summed(K: Gram, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums over strips of rows of strip' u and 1' u."""
+    source, (n, m), t = K._source, K.shape, len(asked.v)
     source.prepare()
-    held = source.K if isinstance(source, DenseSource) else None
-    h = _strip_rows(source.tile_shape()[0], m * source.tile_dtype.itemsize)
+    whole = isinstance(source, FusedSource) and source.dense  # a compiled pass goes through all of a task
+    h = _strip_rows(1 if whole else source.tile_shape()[0], m * source.tile_dtype.itemsize)
     band = -(-n // (SUMS * h)) * h
-    sums, totals = np.zeros((-(-n // band), m, width)), np.zeros((-(-n // band), width))
+    sums, totals = np.zeros((-(-n // band), m, t)), np.zeros((-(-n // band), t))
 
     def work(k: int, buffers: Buffers) -> Iterator[None]:
-        out = sums[k]
-        for i in range(k * band, min((k + 1) * band, n), h):
-            a = min(i + h, n)
-            if held is None:
-                strip = buffers.tile("strip", a - i, m, source.tile_dtype)
-                source.values(i, a, 0, m, strip, buffers)
-            else:
-                strip = held[i:a]
-            u = use(strip, slice(i, a))
-            out += strip.T @ u
-            totals[k] += u.sum(axis=0, dtype=np.float64)
+        start, stop = k * band, min((k + 1) * band, n)
+        if isinstance(source, FusedSource) and source.dense:
+            source.pulled(start, stop, h, asked, sums[k], totals[k], buffers)
+            return
+        for i in range(start, stop, h):
+            rows = slice(i, min(i + h, stop))
+            strip = _strip(source, rows, buffers)
+            u = asked.pulling(strip, rows)
+            sums[k] += (u @ strip).T
+            totals[k] += u.sum(axis=1, dtype=np.float64)
             yield
 
     run(range(len(sums)), work, K.engine.n_threads, Buffers)
     return np.asarray(sums.sum(axis=0)), np.asarray(totals.sum(axis=0))
 
 
+def _strip(source: Source, rows: slice, buffers: Buffers) -> np.ndarray:
+    """Return some rows of K: held, or computed."""
+    if isinstance(source, DenseSource):
+        return source.K[rows]
+    strip = buffers.tile("strip", rows.stop - rows.start, source.m, source.tile_dtype)
+    source.values(rows.start, rows.stop, 0, source.m, strip, buffers)
+    return strip
+
+
 def _strip_rows(tile: int, row_bytes: int) -> int:
     """Return how many rows are held at a time: what the cache holds, of whole tiles where those are made by GEMM."""
     fitting = max(32, STRIP_BYTES // row_bytes // 32 * 32)
-    return max(tile, fitting) if tile >= 512 else min(fitting, 256)
+    return max(tile, fitting) if tile >= 512 else min(fitting, 128 if tile == 1 else 256)

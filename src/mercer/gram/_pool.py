@@ -14,9 +14,8 @@ Item = TypeVar("Item")
 
 
 @cache
-def _blas() -> list[Any]:
-    """Return the BLAS libraries that are loaded; looked up once, as that takes milliseconds."""
-    return list(threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers)
+def _controller() -> threadpoolctl.ThreadpoolController:
+    return threadpoolctl.ThreadpoolController()  # looks up the loaded libraries once: that takes milliseconds
 
 
 class _OneThread:
@@ -24,23 +23,20 @@ class _OneThread:
 
     def __init__(self) -> None:
         self.lock, self.users = threading.Lock(), 0
-        self.before: list[tuple[Any, int]] = []
+        self.limit: Any = None
 
     def enter(self) -> None:
         with self.lock:
             if self.users == 0:
-                self.before = [(library, n) for library in _blas() if (n := library.get_num_threads()) != 1]
-                for library, _ in self.before:
-                    library.set_num_threads(1)
+                self.limit = _controller().limit(limits=1, user_api="blas")
             self.users += 1
 
     def leave(self) -> None:
         with self.lock:
             self.users -= 1
-            if self.users == 0 and self.before:
+            if self.users == 0:
                 _anyone_may_set_limits()
-                for library, n in self.before:
-                    library.set_num_threads(n)
+                self.limit.restore_original_limits()
                 _anyone_may_set_limits()
 
 

@@ -18,7 +18,6 @@ from mercer._checks import describe, refuse
 from mercer.gram import gram
 from mercer.kernels import Linear
 from mercer.kernels._views import n_rows
-from mercer.solvers.clusters._refine import Groups
 from mercer.solvers.clusters._sums import LazySums, Sums
 from mercer.solvers.clusters.problem import Clustering
 
@@ -30,7 +29,7 @@ class Ground:
     problem: Clustering
     sums: Sums
     order: np.ndarray
-    together: Groups | None = None
+    together: list[np.ndarray] | None = None
     """The points, equal ones in one group, where single ones may be moved."""
 
     def distances(self, to: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ needed, every step climbs, and there is no way to fail but rounding.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -49,7 +48,7 @@ class Climber:
 
     def stand(self, L: np.ndarray) -> None:
         """Go to a new L, forgetting the path."""
-        self.L = L / _norm(L)
+        self.L = L / np.linalg.norm(L)
         self.f, self.g = self._at(self.L)
         self.path: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
 
@@ -61,7 +60,7 @@ class Climber:
     @property
     def residual(self) -> float:
         """The norm of the gradient of log f."""
-        return _norm(self.g)
+        return float(np.linalg.norm(self.g))
 
     def climb(self, target: float, most: int) -> Status:
         """Climb until the gradient is that small; the best so far is kept whatever stops it."""
@@ -85,7 +84,7 @@ class Climber:
     def _step(self, d: np.ndarray) -> bool:
         """Take a step if it climbs."""
         L = self.L + d
-        L /= _norm(L)
+        L /= np.linalg.norm(L)
         f, g = self._at(L)
         if not f >= self.f * (1 + 1e-4 * float(np.vdot(self.g, d)) - SLACK):
             return False
@@ -108,7 +107,3 @@ class Climber:
         for (s, y, bend), a in zip(self.path, reversed(kept), strict=True):
             q += (a - float(np.vdot(y, q)) / bend) * s
         return q - float(np.vdot(q, self.L)) * self.L
-
-
-def _norm(L: np.ndarray) -> float:
-    return math.sqrt(float(np.vdot(L, L)))  # np.linalg.norm takes twice as long on small arrays
