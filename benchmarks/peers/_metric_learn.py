@@ -1,71 +1,79 @@
-"""What runs in the environment of metric-learn, which needs an older scikit-learn: python _metric_learn.py FILE.
+"""What runs in the environment of metric-learn, which needs an older scikit-learn: python _metric_learn.py.
 
-FILE holds differences-to-be: points, pairs (similar, dissimilar) and options; what was found is printed as JSON. The
-same NumPy loop is timed here and by the caller, so that times in two environments can be compared by their ratios.
+Each line of the standard input is a request: a file of points and pairs, a learner, its options, threads, and whether
+it is timed. If so, it is fitted between two runs of ``loop``, which the caller runs as well, so that times in the two
+environments are compared by their ratios. Each answer is a line of JSON: seconds of the fit and the loop, the metric.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import sys
-import time
 import warnings
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
+from _timing import clock, limited, undisturbed
+
+SIZE = 500, 13
+"""Pairs and features of the loop: small, as all that metric-learn does."""
 
 
-def loop() -> float:
-    """Return the least seconds of a fixed NumPy computation of the kind that metrics are learned by.
-
-    The least: what other processes take is no part of how fast an environment is.
-    """
+def loop(threads: int, turns: int = 400) -> float:
+    """Return the seconds of a fixed NumPy computation of the kind that MMC consists of: about 60 ms."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 50))
-    found = []
-    for _ in range(7):
-        start = time.perf_counter()
-        for _ in range(20):
-            M = X.T @ (X / np.sqrt((X * X).sum(axis=1, keepdims=True)))
-            np.linalg.eigh(M)
-        found.append(time.perf_counter() - start)
-    return min(found)
+    G = rng.normal(size=SIZE)
+    A = np.eye(SIZE[1])
+
+    def run() -> None:
+        B = A
+        for _ in range(turns):
+            values, V = np.linalg.eigh((B + B.T) / 2)
+            B = np.dot(V * np.maximum(1e-3, values[None, :]), V.T)
+            c = np.sqrt(np.einsum("ij,ij->i", G @ B, G))
+            B = np.einsum("ij,ik->jk", G, G / c[:, None]) / len(G)
+
+    with limited(threads):
+        run()
+        return undisturbed(run)
 
 
-def learners(names: list[str], diagonal: bool) -> dict[str, Any]:
-    """Return metric-learn's learners by name."""
-    import metric_learn as ml
-
-    made = {
-        "MMC": lambda: ml.MMC(diagonal=diagonal, max_iter=100, max_proj=1000, tol=1e-3, random_state=0),
-        "ITML": lambda: ml.ITML(random_state=0),
-        "LSML": lambda: ml.LSML(random_state=0),
-    }
-    return {name: made[name]() for name in names}
-
-
-def main(file: Path) -> None:
-    """Learn from one file and print what was found."""
-    warnings.simplefilter("ignore")
-    given = np.load(file, allow_pickle=False)
-    X, S, D = given["X"], given["similar"], given["dissimilar"]
-    pairs = np.concatenate([X[S], X[D]])
+@cache
+def given(file: str) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Return what learners of pairs and of quadruplets are fitted to."""
+    with np.load(file, allow_pickle=False) as held:
+        X, S, D = held["X"], held["similar"], held["dissimilar"]
     labels = np.r_[np.ones(len(S)), -np.ones(len(D))].astype(int)
     q = min(len(S), len(D))
-    quadruplets = np.concatenate([X[S[:q]], X[D[:q]]], axis=1)
-    found: dict[str, Any] = {"loop": loop()}
-    for name, learner in learners(str(given["names"]).split(), bool(given["diagonal"])).items():
-        arguments = (quadruplets,) if name == "LSML" else (pairs, labels)
-        times = []
-        for _ in range(1 + int(given["repeats"])):  # the first warms up
-            start = time.perf_counter()
-            learner.fit(*arguments)
-            times.append(time.perf_counter() - start)
-        found[name] = {"seconds": statistics.median(times[1:]), "A": learner.get_mahalanobis_matrix().tolist()}
-    print(json.dumps(found))
+    return (np.concatenate([X[S], X[D]]), labels), (np.concatenate([X[S[:q]], X[D[:q]]], axis=1),)
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Fit one learner once, and say what came of it."""
+    import metric_learn
+
+    arguments = given(request["file"])[request["learner"] == "LSML"]
+    learner = getattr(metric_learn, request["learner"])(random_state=0, **request["options"])
+    threads, timed = int(request["threads"]), bool(request["timed"])
+    told: dict[str, Any] = {"loop": loop(threads)} if timed else {}
+    with limited(threads):
+        told["seconds"] = (undisturbed if timed else clock)(lambda: learner.fit(*arguments))
+    if timed:
+        told["loop"] = (told["loop"] + loop(threads)) / 2
+    return {**told, "A": learner.get_mahalanobis_matrix().tolist()}
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        try:
+            said = answer(json.loads(line))
+        except (ValueError, np.linalg.LinAlgError) as error:  # a learner that cannot cope with its data
+            said = {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
+        print(json.dumps(said), flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -110,17 +110,23 @@ def test_refusals_say_why(loss, given, reason):
 
 
 def test_many_rows_begin_with_what_a_share_of_them_says(monkeypatch):
-    from mercer.solvers import box_dual
+    from mercer.solvers import _guess, box_dual
 
-    monkeypatch.setattr(box_dual, "GUESSED_FROM", 300)
     monkeypatch.setattr(box_dual, "TOGETHER_UP_TO", 300)
     X, y = data(losses.Quantile(), n=400)
     w, Y = np.random.default_rng(0).integers(0, 3, 400).astype(float), np.column_stack([y, y])
-    for loss in (losses.Quantile(np.array([0.2, 0.7])), losses.Huber(0.4), losses.EpsilonInsensitive(0.1)):
+    quantiles, flat = losses.Quantile(np.array([0.2, 0.7])), losses.EpsilonInsensitive(0.1)
+    for loss, solver in (
+        (quantiles, BoxDual),
+        (losses.Huber(0.4), BoxDual),
+        (flat, BoxDual),
+        (losses.LogCosh(), Newton),
+    ):
         problem = Problem(gram(Gaussian(2.0), X), Y, loss, HalfSquare(0.1), w, True)
-        found = solve(problem, BoxDual(1e-7))
-        monkeypatch.setattr(box_dual, "GUESSED_FROM", 10**9)
-        plain = solve(problem, BoxDual(1e-7))
-        monkeypatch.setattr(box_dual, "GUESSED_FROM", 300)
+        monkeypatch.setattr(_guess, "FROM", 200)
+        found = solve(problem, solver(1e-7))
+        monkeypatch.setattr(_guess, "FROM", 10**9)
+        plain = solve(problem, solver(1e-7))
         assert found.converged
+        assert found.stats.get("finished") == ("Newton" if isinstance(loss, losses.Huber) else None)
         assert np.allclose(found.certificate.primal, plain.certificate.primal, rtol=2e-7)

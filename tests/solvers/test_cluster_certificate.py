@@ -8,7 +8,7 @@ from mercer import Engine, gram
 from mercer.gram import from_matrix, sum_of_squares
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.solvers import Clustering, Lloyd, certify_clusters, cluster
-from mercer.solvers.clusters._spectrum import krylov, of_matrix, of_products
+from mercer.solvers.clusters._spectrum import Moments, Products, krylov, of_matrix, of_products
 from tests import oracles
 
 
@@ -89,16 +89,32 @@ def test_top_sums_against_eigenvalues():
         for j in {0, 1, n // 2, n - 1, n}:
             exact = values[:j].sum()
             assert exact <= of_matrix(B, j).bound <= exact * (1 + 1e-9) + 1e-9
-            V = krylov(lambda Z, B=B: B @ Z, rng.standard_normal((n, min(n, 3))), 1)
-            assert of_products(V, B @ V, float((B * B).sum()), j).bound >= exact * (1 - 1e-12)
-    low = krylov(lambda Z: B @ Z, rng.standard_normal((n, 8)), 6)
-    assert of_products(low, B @ low, float((B * B).sum()), 2).values[:2] == pytest.approx(values[:2], rel=1e-3)
+            few = Products(*krylov(lambda Z, B=B: B @ Z, rng.standard_normal((n, min(n, 3))), 1))
+            assert of_products(few, moments(B), j).bound >= exact * (1 - 1e-12)
+    low = Products(*krylov(lambda Z: B @ Z, rng.standard_normal((n, 8)), 6))
+    assert of_products(low, moments(B), 2).values[:2] == pytest.approx(values[:2], rel=1e-3)
 
 
 def test_no_eigenvalue_is_missed_by_directions_that_do_not_see_it():
     B = np.diag([5.0, 1.0, 1.0, 100.0])
     V = np.eye(4)[:, :3]  # an invariant space without the largest: residuals are 0
-    assert of_products(V, B @ V, float((B * B).sum()), 1).bound >= 100.0
+    assert of_products(Products(V, B @ V), moments(B), 1).bound >= 100.0
+
+
+def test_products_that_are_rounded_are_allowed_for():
+    rng = np.random.default_rng(5)
+    for seed in range(100):
+        n, p, j = int(rng.integers(6, 40)), int(rng.integers(1, 5)), int(rng.integers(1, 6))
+        B = np.diag(rng.exponential(size=n) ** int(rng.integers(1, 5)))
+        V, BV = krylov(lambda Z, B=B: B @ Z, rng.standard_normal((n, p)), 1 + seed % 2)
+        E = rng.standard_normal(BV.shape) * 10.0 ** rng.integers(-4, 0)
+        E = E if seed % 3 else -V  # towards lower eigenvalues
+        found = of_products(Products(V, BV + E, float(np.linalg.norm(E))), moments(B), j)
+        assert found.bound >= np.sort(np.diagonal(B))[::-1][:j].sum()
+
+
+def moments(B):
+    return Moments(float((B * B).sum()), float(np.trace(B)), 1e-12 * float(np.abs(np.diagonal(B)).sum()))
 
 
 def test_it_says_what_it_proves():

@@ -14,8 +14,9 @@ Item = TypeVar("Item")
 
 
 @cache
-def _controller() -> threadpoolctl.ThreadpoolController:
-    return threadpoolctl.ThreadpoolController()  # looks up the loaded libraries once: that takes milliseconds
+def _blas() -> list[Any]:
+    """Return the BLAS libraries that are loaded; looked up once, as that takes milliseconds."""
+    return list(threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 class _OneThread:
@@ -23,20 +24,23 @@ class _OneThread:
 
     def __init__(self) -> None:
         self.lock, self.users = threading.Lock(), 0
-        self.limit: Any = None
+        self.before: list[tuple[Any, int]] = []
 
     def enter(self) -> None:
         with self.lock:
             if self.users == 0:
-                self.limit = _controller().limit(limits=1, user_api="blas")
+                self.before = [(library, n) for library in _blas() if (n := library.get_num_threads()) != 1]
+                for library, _ in self.before:
+                    library.set_num_threads(1)
             self.users += 1
 
     def leave(self) -> None:
         with self.lock:
             self.users -= 1
-            if self.users == 0:
+            if self.users == 0 and self.before:
                 _anyone_may_set_limits()
-                self.limit.restore_original_limits()
+                for library, n in self.before:
+                    library.set_num_threads(n)
                 _anyone_may_set_limits()
 
 

@@ -21,6 +21,7 @@ from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
 TINY = float(np.finfo(np.float64).tiny)
+MANY = 15  # products for one direction, after which a better preconditioner is worth its factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,3 +161,25 @@ def iterative(K: Gram, rank: int, random_state: Any) -> Iterative:
     if rank == 0:
         return Iterative(K, np.zeros((K.shape[0], 0), np.float32))
     return Iterative(K, random_pivots(K, rank, random_state=random_state).F)
+
+
+@dataclass(eq=False)
+class Growing(Directions):
+    """The same, with twice the rank after a direction that took many products, up to the largest rank."""
+
+    K: Gram
+    rank: int
+    most: int
+    random_state: Any
+    now: Iterative | None = None
+
+    def find(
+        self, h: np.ndarray, r: np.ndarray, lam: np.ndarray, enough: np.ndarray, clock: Clock, *, free: bool
+    ) -> Direction:
+        """Return the direction."""
+        if self.now is None:
+            self.now = iterative(self.K, self.rank, self.random_state)
+        found = self.now.find(h, r, lam, enough, clock, free=free)
+        if found.steps > MANY and self.rank < self.most:
+            self.rank, self.now = min(2 * self.rank, self.most), None
+        return found

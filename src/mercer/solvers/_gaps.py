@@ -43,14 +43,15 @@ def on_all_points(problem: Problem, c: np.ndarray, b: np.ndarray) -> Gap:
     K, w, lam = fresh(problem.gram), problem.weights[:, None], problem.lam
     present = w > 0
     u = feasible(problem, -lam * c / np.where(present, w, 1.0))
-    missed = lam * c + w * u  # lam c - a: nothing, unless a had to move to be feasible
-    if missed.any():
+    missed, roots = lam * c + w * u, roots_of(K.diag())  # lam c - a: nothing, unless a had to move to be feasible
+    far = roots @ np.abs(missed)
+    if (far > 1e-8 * (roots @ np.abs(lam * c))).any():
         f, moved = np.split(K @ np.column_stack([c, missed]), 2, axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             price = np.where((missed != 0).any(axis=0), 0.5 * (missed * moved).sum(axis=0) / lam, 0.0)
     else:
-        f, price = K @ c, np.zeros(c.shape[1])
-    t, roots = f + b, roots_of(K.diag())
+        f, price = K @ c, _over(far * far, 2 * lam)  # rounding: a bound will do
+    t = f + b
     terms = price_rows(problem, t, u, rounding(K, roots, roots, c))
     stationarity = np.where(present, w * slope(problem.loss, problem.targets, t), 0.0) + lam * c
     gap = _summed(terms, np.maximum(price, 0.0), problem, b, u)

@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram import gram
 from mercer.losses import Boxed, shortfall, slope, traits, value
 from mercer.solvers._feasible import feasible
+from mercer.solvers._guess import Guess, guess
 from mercer.solvers._line import best_offset
 from mercer.solvers._polish import bounds, polished
+from mercer.solvers._present import present
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._spread import spread
 from mercer.solvers.dual import BoxAnswer, BoxQuadratic, solve_boxes
-from mercer.solvers.newton import present
+from mercer.solvers.newton import Newton
 from mercer.solvers.problem import Problem
 from mercer.solvers.proximal import Proximal
 from mercer.solvers.solution import Status
@@ -34,8 +35,9 @@ TINY = float(np.finfo(np.float64).tiny)
 FIRST = 1e-5, 1e-1  # of the spread of the targets: the first violation asked for, the root of tol between them
 ROUNDS = 12  # of asking for less
 TOGETHER_UP_TO = 3000  # rows: above, targets are solved one after the other
-GUESSED_FROM = 6000  # rows: above, the start is what a share of them says
-GUESS = 8  # rows for each that says it
+TRIED = 8  # Newton steps on a share of many rows, for losses without jumps in their slope ...
+LIGHT = 12  # ... which solve all rows too if they took no more products each
+GUESS = 1e-2  # relative gap on the share of the rows whose answer is where many rows begin
 FINISHED_UP_TO = 3000  # rows: what gets stuck is finished by another solver ...
 PATIENCE = 1000  # ... after so many steps a row
 
@@ -47,6 +49,8 @@ class BoxDual(Solver):
     Each column of targets is a quadratic problem over a box; all advance together and share rows of K
     (`mercer.solvers.dual`). The violation asked for falls until the duality gap is as small as wanted. Up to 1,000
     coefficients inside their bounds are then the solution of one linear system, in which rounding is all that is left.
+    Above 6,000 rows the descent begins at what the answer of an eighth of them says; and where the slope of the loss
+    has no jumps and Newton steps on that eighth took few products each, all is left to `Newton`.
     Up to 3,000 rows a problem on which the descent gets stuck is handed to `Proximal`.
     Cost: a row of K for each coefficient that is not 0, a few times over; memory for some thousands of rows.
 
@@ -90,8 +94,10 @@ class BoxDual(Solver):
         part = _Part(present(problem, rows), self.floor / self.tol)
         given = state.get("c")
         c = None if given is None or given.shape != (len(problem.y), problem.n_targets) else given[rows]
-        if c is None and len(rows) > GUESSED_FROM and part.problem.gram.kernel is not None:
-            c = part.guess(clock)
+        if c is None and part.form.ridge > 0 and (found := part.light(clock)) is not None:
+            return self._by_newton(problem, clock, rows, found)
+        if c is None:
+            c = part.guess(dataclasses.replace(self, tol=max(self.tol, GUESS)), clock)
         best, status, steps = None, Status.MAX_STEPS, 0
         first = np.sqrt(self.tol) * (5.0 if part.form.ridge > 0 else 1.0)  # with a ridge gaps are squares of violations
         violation, most = float(np.clip(first, *FIRST)) * spread(part.problem), self.max_steps
@@ -116,6 +122,13 @@ class BoxDual(Solver):
         full = np.zeros((len(problem.y), problem.n_targets))
         full[rows] = best.c
         return Answer(full, best.b, status, steps, best.worst, {"support": _counts(full)}, {"c": full, "b": best.b})
+
+    def _by_newton(self, problem: Problem, clock: Clock, rows: np.ndarray, found: Guess) -> Answer:
+        """Hand over to Newton steps: each takes a few products with K, where pairs would take rows by the thousand."""
+        c = np.zeros(problem.targets.shape)
+        c[rows] = found.c
+        answer = Newton(self.tol).run(problem, clock, {"c": c, "b": found.b})
+        return dataclasses.replace(answer, stats=answer.stats | {"finished": "Newton"})
 
     def _finished(self, problem: Problem, clock: Clock) -> Answer:
         """Hand over to Newton steps on smooth problems: where K is singular up to rounding, pairs hardly advance."""
@@ -166,17 +179,22 @@ class _Part:
             ]
         return solve_boxes(boxes, tol=tol, max_steps=most, clock=clock, starts=starts)
 
-    def guess(self, clock: Clock) -> np.ndarray:
-        """Return the coefficients that the slopes at the answer of every eighth row stand for."""
+    def guess(self, rough: BoxDual, clock: Clock) -> np.ndarray | None:
+        """Return the coefficients that the slopes at the answer of some rows stand for, where there are many."""
         problem = self.problem
-        assert problem.gram.kernel is not None
-        some = np.arange(0, len(problem.y), GUESS)
-        few = dataclasses.replace(present(problem, some), weight=GUESS * problem.weights[some])
-        part = _Part(few, self.least)
-        at = part.at(part.solved(0.1 * spread(few), -1, clock, None))
-        f = gram(problem.gram.kernel, problem.gram.points, few.gram.points, engine=problem.gram.engine) @ at.c
-        c = -problem.weights[:, None] * slope(problem.loss, problem.targets, np.asarray(f) + at.b) / problem.lam
-        return np.asarray(c)
+        found = guess(problem, lambda few: rough.run(few, clock, {}))
+        if found is None:
+            return None
+        return np.asarray(
+            -problem.weights[:, None] * slope(problem.loss, problem.targets, found.f + found.b) / problem.lam
+        )
+
+    def light(self, clock: Clock) -> Guess | None:
+        """Return the answer of some rows by Newton steps, where there are many rows and its steps took few products."""
+        found = guess(self.problem, lambda few: Newton(GUESS, max_steps=TRIED).run(few, clock, {}))
+        if found is None or found.answer is None or found.answer.status is not Status.CONVERGED:
+            return None
+        return found if found.answer.stats["products"] <= LIGHT * found.answer.steps else None
 
     def variables(self, c: np.ndarray) -> np.ndarray:
         return np.concatenate([np.maximum(c, 0.0), np.minimum(c, 0.0)]) if self.twice else c

@@ -11,6 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from mercer.gram import Gram
 from mercer.gram._normal import is_stored, normal_product, transposed_product
+from mercer.gram._pool import one_blas_thread
 from mercer.losses import curvature, slope, traits, value
 from mercer.solvers._line import best_offset, best_step
 from mercer.solvers._solver import Answer, Solver
@@ -238,18 +239,19 @@ def _direction(maps: _Maps, at: _Iterate, enough: np.ndarray, clock: Clock) -> t
 
     d, R = np.zeros_like(at.x), -at.gradient
     P, rho, steps, stop = np.zeros_like(R), np.ones(R.shape[1]), 0, None
-    while True:
-        going = (R * R).sum(axis=0) / (2 * lam) > enough
-        if not going.any() or steps >= 200 or stop is not None:
-            break
-        Y = np.column_stack([cho_solve(one, R[:, k], check_finite=False) for k, one in enumerate(factors)])
-        new = (R * Y).sum(axis=0)
-        P = Y + np.where(rho > 0, new / np.where(rho > 0, rho, 1.0), 0.0) * P if steps else Y
-        rho, AP = new, bent(P)
-        bend = (P * AP).sum(axis=0)
-        step = np.where(going & (bend > 0), rho / np.where(bend > 0, bend, 1.0), 0.0)
-        d, R, steps = d + step * P, R - step * AP, steps + 1
-        stop = clock.step(steps, at.worst)
+    with one_blas_thread():  # threads that wait for more slow the passes down
+        while True:
+            going = (R * R).sum(axis=0) / (2 * lam) > enough
+            if not going.any() or steps >= 200 or stop is not None:
+                break
+            Y = np.column_stack([cho_solve(one, R[:, k], check_finite=False) for k, one in enumerate(factors)])
+            new = (R * Y).sum(axis=0)
+            P = Y + np.where(rho > 0, new / np.where(rho > 0, rho, 1.0), 0.0) * P if steps else Y
+            rho, AP = new, bent(P)
+            bend = (P * AP).sum(axis=0)
+            step = np.where(going & (bend > 0), rho / np.where(bend > 0, bend, 1.0), 0.0)
+            d, R, steps = d + step * P, R - step * AP, steps + 1
+            stop = clock.step(steps, at.worst)
     c = maps.down(d)
     f = maps.out(c)
     b = -(at.h * f).sum(axis=0) / total if free else np.zeros(len(lam))

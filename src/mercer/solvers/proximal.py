@@ -17,11 +17,12 @@ from mercer.losses import Envelope, shortfall, slope, traits, value
 from mercer.solvers._feasible import feasible
 from mercer.solvers._line import best_offset
 from mercer.solvers._polish import polished
+from mercer.solvers._present import present
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._span import Span, fresh
 from mercer.solvers._spread import spread
 from mercer.solvers.center_newton import CenterNewton
-from mercer.solvers.newton import Newton, present
+from mercer.solvers.newton import Newton
 from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock

@@ -17,9 +17,9 @@ import numpy as np
 from mercer.gram import gram
 from mercer.losses import shortfall, slope, traits, value
 from mercer.solvers._feasible import feasible
+from mercer.solvers._present import present
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._span import fresh
-from mercer.solvers.newton import present
 from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock

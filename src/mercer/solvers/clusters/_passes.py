@@ -1,10 +1,13 @@
-"""The compiled passes of kernel k-means: sums that follow the points that moved, and the nearest mean of each point."""
+"""Compiled passes of kernel k-means: sums that follow moves, nearest means, and what the certificate asks of K."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mercer._jit import compiled
+from mercer._registers import multiply
 
 
 @compiled
@@ -57,3 +60,28 @@ def nearest(G: Any, factor: Any, offset: Any, a: Any, b: Any, best: Any, second:
             other[t] = min(other[t], max(least[t], v))
             where[t] = c if v < least[t] else where[t]
             least[t] = min(least[t], v)
+
+
+@compiled
+def times(K: Any, V: Any, width: Any, a: Any, b: Any, out: Any) -> None:
+    """out[a:b] = K[a:b] V. Rows of V are ``width`` apart; sums of DEEP terms in its precision, theirs in float64."""
+    n, t = K.shape[1], out.shape[1]
+    flat, to = K.reshape(-1), out.reshape(-1)
+    whole = (b - a) // 4 * 4
+    multiply(flat, a * n, n, 1, whole, n, V, 0, width, to, a * t, t, t, False)
+    if whole < b - a:  # the last rows in a block of four, of which the first are done anew
+        multiply(flat, (b - 4) * n, n, 1, 4, n, V, 0, width, to, (b - 4) * t, t, t, False)
+
+
+@compiled
+def squares(K: Any, weights: Any, a: Any, b: Any) -> float:
+    """The sum of w_i w_j K_ij^2 over rows i in a..b and columns j > i, in float64."""
+    total = 0.0
+    for i in range(a, b):
+        row, w = K[i, i + 1 :], weights[i + 1 :]
+        one = 0.0
+        for t in range(row.size):
+            x = np.float64(row[t])
+            one += w[t] * (x * x)
+        total += weights[i] * one
+    return total

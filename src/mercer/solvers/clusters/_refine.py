@@ -8,6 +8,8 @@ does not hold, least of all for narrow kernels, whose points are each a large pa
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mercer.solvers.clusters._descend import Run, means_of
@@ -18,20 +20,34 @@ from mercer.solvers.watch import Clock
 SWEEPS = 50
 
 
-def groups(sums: StoredSums, order: np.ndarray) -> list[np.ndarray]:
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The points in an order in which equal ones are neighbours, and where each group of equal ones begins."""
+
+    order: np.ndarray
+    starts: np.ndarray
+
+    def members(self, group: int) -> np.ndarray:
+        """Return the points of a group."""
+        end = self.starts[group + 1] if group + 1 < len(self.starts) else len(self.order)
+        return self.order[self.starts[group] : end]
+
+
+def groups(sums: StoredSums, order: np.ndarray) -> Groups:
     """Return the points, equal ones together: they move together, so that two of them are one of double weight."""
     first, then, d = order[:-1], order[1:], sums.diagonal
     apart = d[first] + d[then] - 2.0 * sums.values[first, then]
-    return np.split(order, np.flatnonzero(apart > sums.same * (d[first] + d[then])) + 1)
+    differ = np.flatnonzero(apart > sums.same * (d[first] + d[then])) + 1
+    return Groups(order, np.concatenate([[0], differ]))
 
 
-def refine(sums: Sums, run: Run, together: list[np.ndarray], clock: Clock) -> Run:
+def refine(sums: Sums, run: Run, together: Groups, clock: Clock) -> Run:
     """Move groups of equal points, each where it lowers the objective most, until no move lowers it.
 
     The sums must belong to the partition of the run. Cost: n k a sweep, and n a move.
     """
-    first = np.array([members[0] for members in together])
-    moving = _Moving(sums, np.array([sums.weights[members].sum() for members in together]), first)
+    first = together.order[together.starts]
+    moving = _Moving(sums, np.add.reduceat(sums.weights[together.order], together.starts), first)
     moves = 0
     for _ in range(SWEEPS):
         gain, _ = moving.gains(np.arange(len(first)))
@@ -40,9 +56,9 @@ def refine(sums: Sums, run: Run, together: list[np.ndarray], clock: Clock) -> Ru
         for at in likely[np.argsort(-gain[likely], kind="stable")]:
             again, to = moving.gains(at[None])
             if again[0] > 0:
-                moving.move(at, together[at], to[0])
+                moving.move(at, together.members(at), to[0])
                 moves += 1
-        if moves == before or clock.step(run.steps, (moves - before) / len(together)) is not None:
+        if moves == before or clock.step(run.steps, (moves - before) / len(first)) is not None:
             break
     objective = means_of(sums).objective
     history = [*run.objectives, objective]

@@ -80,10 +80,10 @@ def within_clusters(problem: Clustering, labels: np.ndarray) -> np.ndarray:
 
 def _within(problem: Clustering, sums: Sums, labels: np.ndarray) -> np.ndarray:
     """Return the sums within clusters in float64: those kept up, where the values of K are all there is to know."""
-    return sums.within() if isinstance(sums, StoredSums) and _is_exact(problem) else within_clusters(problem, labels)
+    return sums.within() if isinstance(sums, StoredSums) and is_exact(problem) else within_clusters(problem, labels)
 
 
-def _is_exact(problem: Clustering) -> bool:
+def is_exact(problem: Clustering) -> bool:
     """Whether the values of K leave nothing open: they were given, or are in double."""
     return problem.gram.kernel is None or problem.gram.dtype == np.float64
 
@@ -126,7 +126,7 @@ def _look_again(
     problem: Clustering, sums: Sums, means: Means, labels: np.ndarray, doubtful: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return the points that Lloyd's step in float64 moves, where to, and what that does to the sums within."""
-    if _is_exact(problem):
+    if is_exact(problem):
         new = step_from(sums, means, labels)
         moved = np.flatnonzero(new != labels)
         return moved, new[moved], None

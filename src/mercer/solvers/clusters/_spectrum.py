@@ -8,9 +8,15 @@ Above, B is seen through products. For an orthonormal V with T = V'BV, R = BV - 
 
     B = [ T  R' ; R  C ]  <=  [ T + R'R / a   0 ; 0   C + a I ]   for every a > 0,
 
-and nothing need be known of C but its Frobenius norm f, f^2 = |B|_F^2 - |T|_F^2 - 2 |R|_F^2: m eigenvalues of C add up
-to no more than sqrt(m) f. Hence the sum is at most max over m of (the j - m largest of T + R'R / a) + m a + sqrt(m) f,
-and the best a of a grid is taken. No eigenvalue can be missed: what V does not see is in f.
+and of C, a matrix of order N, only two moments need be known: its trace t = tr(B) - tr(T) and its Frobenius norm f,
+f^2 = |B|_F^2 - |T|_F^2 - 2 |R|_F^2. Its m largest eigenvalues add up to no more than
+
+    m t / N + sqrt(m (N - m) / N) sqrt(f^2 - t^2 / N)
+
+(m equal ones, the others equal too, take the most). Hence the sum is at most max over m of (the j - m largest of
+T + R'R / a) + m a + that of C, and the best a of some is taken. No eigenvalue can be missed: what V does not see is in
+the moments. Products that are rounded, BV + E with |E|_F <= e, belong exactly to a matrix that is at most sqrt(2) e
+from B, whose j largest eigenvalues add up to at most sqrt(2 j) e less.
 """
 
 from __future__ import annotations
@@ -56,36 +62,78 @@ def of_matrix(B: np.ndarray, j: int) -> TopSum:
     return TopSum(total + 4 * (n + j) * EPS * size, values)
 
 
-def of_products(V: np.ndarray, BV: np.ndarray, squares: float, j: int) -> TopSum:
-    """Bound the sum of the j largest eigenvalues of B from its product with an orthonormal V and |B|_F^2."""
-    T = V.T @ BV
-    T = (T + T.T) / 2
-    R = BV - V @ T
-    RR = R.T @ R
-    f = float(np.sqrt(max(squares * (1 + 1e-12) - float((T * T).sum()) - 2 * float(np.trace(RR)), 0.0)))
-    values = np.linalg.eigvalsh(T)[::-1]
-    if j == 0:
-        return TopSum(0.0, values)
-    size = max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
+@dataclass(frozen=True, eq=False)
+class Products:
+    """B V for an orthonormal V, and how far from it, in the Frobenius norm, it may be."""
+
+    V: np.ndarray
+    BV: np.ndarray
+    error: float = 0.0
+
+
+@dataclass(frozen=True)
+class Moments:
+    """|B|_F^2, or a little more, and tr(B), with what it is right to."""
+
+    squares: float
+    trace: float
+    error: float = 0.0
+
+
+def of_products(seen: Products, moments: Moments, j: int) -> TopSum:
+    """Bound the sum of the j largest eigenvalues of B from products and moments."""
+    V, e = seen.V, seen.error
     with one_blas_thread():
-        bounds = [_with(a * size, T, RR, f, j) for a in np.geomspace(1e-8, 1.0, 40)]
-    return TopSum(min(bounds) + 64 * len(V) * EPS * size, values)
+        T = V.T @ seen.BV
+        T = (T + T.T) / 2
+        R = seen.BV - V @ T
+        RR = R.T @ R
+        values = np.linalg.eigvalsh(T)[::-1]
+        if j == 0:
+            return TopSum(0.0, values)
+        size = max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
+        parts = float(np.linalg.norm(T)), float(np.sqrt(max(float(np.trace(RR)), 0.0)))
+        f2 = moments.squares * (1 + 1e-12) - max(parts[0] - e, 0.0) ** 2 - 2 * max(parts[1] - 2 * e, 0.0) ** 2
+        trace = moments.trace - float(np.trace(T))
+        rest = _of_moments(len(V) - len(T), trace, moments.error + float(np.sqrt(len(T))) * e, f2, j)
+        bound = _least(lambda a: _with(a * size, T, RR, rest, j))
+    return TopSum(bound + float(np.sqrt(2 * j)) * e + 64 * len(V) * EPS * size, values)
 
 
-def _with(a: float, T: np.ndarray, RR: np.ndarray, f: float, j: int) -> float:
+def _of_moments(n: int, trace: float, slack: float, squares: float, j: int) -> np.ndarray:
+    """Bound the sum of the m largest eigenvalues, m = 0..j, of a matrix of order n by its trace and its squares."""
+    m = np.minimum(np.arange(j + 1), n)
+    if n == 0:
+        return np.zeros(j + 1)
+    spread = np.sqrt(max(squares - max(abs(trace) - slack, 0.0) ** 2 / n, 0.0))
+    return np.asarray(m * (trace + slack) / n + np.sqrt(m * (n - m) / n) * spread)
+
+
+def _least(f: Callable[[float], float]) -> float:
+    """Return the least of f at some points: powers of ten, then finer about the best of them."""
+    at = np.geomspace(1e-8, 1.0, 9)
+    found = [f(a) for a in at]
+    best = at[int(np.argmin(found))]
+    return min(found + [f(best * 10.0**s) for s in (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75)])
+
+
+def _with(a: float, T: np.ndarray, RR: np.ndarray, rest: np.ndarray, j: int) -> float:
     seen = np.linalg.eigvalsh(T + RR / a)[::-1]
     sums = np.concatenate([[0.0], np.cumsum(np.maximum(seen, 0.0))])
     m = np.arange(j + 1)
-    return float((sums[np.minimum(j - m, len(seen))] + m * a + np.sqrt(m) * f).max())
+    return float((sums[np.minimum(j - m, len(seen))] + m * a + rest).max())
 
 
-def krylov(times: Map, start: np.ndarray, blocks: int) -> np.ndarray:
-    """Return an orthonormal basis of the span of start, B start, B^2 start ...: where the largest eigenvalues show."""
+def krylov(times: Map, start: np.ndarray, blocks: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return V and B V, V an orthonormal basis of the span of start, B start, B^2 start ...: as many products."""
     with one_blas_thread():  # factors of few columns are small steps: threads would wait for each other at each
-        V = last = np.linalg.qr(start)[0]
+        V = np.linalg.qr(start)[0]
+        BV = last = times(V)
         for _ in range(blocks - 1):
-            last = times(last)
             for _ in range(2):  # once more, since what is left may be rounding
-                last = np.linalg.qr(last - V @ (V.T @ last))[0]
-            V = np.concatenate([V, last - V @ (V.T @ last)], axis=1)
-        return V if blocks == 1 else np.linalg.qr(V)[0]
+                last = last - V @ (V.T @ last)
+            new = np.linalg.qr(last)[0]
+            new = np.linalg.qr(new - V @ (V.T @ new))[0]
+            last = times(new)
+            V, BV = np.concatenate([V, new], axis=1), np.concatenate([BV, last], axis=1)
+        return V, BV

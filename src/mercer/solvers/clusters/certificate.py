@@ -15,17 +15,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mercer.gram import Gram, RandomPivots, random_pivots, sum_of_squares
-from mercer.gram._in_memory import held, in_memory, times_in_double
+from mercer.gram import RandomPivots, random_pivots
+from mercer.gram._in_memory import held, in_memory
 from mercer.solvers.clusters import _spectrum
-from mercer.solvers.clusters._settle import double, error_of_entries, within_clusters
+from mercer.solvers.clusters._scatter import Scatter, directions, directions_of
+from mercer.solvers.clusters._settle import double, within_clusters
 from mercer.solvers.clusters._sums import StoredSums, Sums
 from mercer.solvers.clusters.problem import Clustering
 
-EPS = _spectrum.EPS
-DIRECTIONS = 120  # about as many are looked at
 RANK = 300
-BESIDE = 10  # directions beyond k - 1 that are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +91,7 @@ def certify_clusters(
     exact: bool = True,
     sums: Sums | None = None,
     factor: RandomPivots | None = None,
+    within: np.ndarray | None = None,
 ) -> ClusterCertificate:
     """Return the certificate of a partition.
 
@@ -107,8 +106,9 @@ def certify_clusters(
         The partition.
     fixed_point, exact : bool
         What the search says of it; see `ClusterCertificate`.
-    sums, factor
-        Left over from the search: a K in memory, a factor whose directions the bound may use.
+    sums, factor, within
+        Left over from the search: a K in memory, a factor whose directions the bound may use, and the sums of
+        w_i w_l K_il over the pairs of each cluster, if they come from kernel values in float64.
 
     Examples
     --------
@@ -123,7 +123,8 @@ def certify_clusters(
     """
     problem, labels = problem.present(), np.asarray(labels)[problem.rows]
     w, d = problem.weights, problem.diagonal
-    S, W = within_clusters(problem, labels), np.bincount(labels, w, problem.n_clusters)
+    S = within_clusters(problem, labels) if within is None else within
+    W = np.bincount(labels, w, problem.n_clusters)
     there = W > 0
     objective = float(w @ d) - float((S[there] / W[there]).sum())
     stored = sums.values if isinstance(sums, StoredSums) and sums.n == len(w) else None
@@ -144,80 +145,22 @@ def scatter_bound(
     problem: Clustering, labels: np.ndarray, stored: np.ndarray | None = None, factor: RandomPivots | None = None
 ) -> ScatterBound:
     """Return the lower bound for all partitions of points that all have a weight."""
-    n = len(problem.weights)
-    if stored is None and factor is None and n > _spectrum.DENSE and problem.gram.kernel is not None:
-        factor = random_pivots(problem.gram, RANK, random_state=0)
-    K = double(problem.gram) if n <= _spectrum.DENSE or stored is None else held(stored, problem.gram)
-    scatter = Scatter(K, problem.weights, in_memory=n > _spectrum.DENSE and factor is None)
-    j = min(problem.n_clusters, n) - 1
+    K, n, j = problem.gram, len(problem.weights), min(problem.n_clusters, len(problem.weights)) - 1
     if n <= _spectrum.DENSE:
+        K = double(K)
+        scatter = Scatter(K, problem.weights)
         top = _spectrum.of_matrix(scatter.matrix(), j)
+    elif stored is not None or K.kernel is None:
+        stored = in_memory(K) if stored is None else stored
+        K = held(stored, K)
+        scatter = Scatter(K, problem.weights, stored)
+        top = _spectrum.of_products(directions(scatter, labels, problem.n_clusters), scatter.moments, j)
     else:
-        V = _directions(scatter, labels, problem.n_clusters, factor)
-        top = _spectrum.of_products(V, scatter.times(V), scatter.squares(), j)
+        factor = random_pivots(K, RANK, random_state=0) if factor is None else factor
+        K = double(K)
+        scatter = Scatter(K, problem.weights)
+        top = _spectrum.of_products(directions_of(scatter, factor, problem.n_clusters), scatter.moments, j)
     # An error of e sqrt(k_ii k_jj) in each entry has a Frobenius norm of at most e tr(A).
     slack = (1 + np.sqrt(j)) * scatter.error * scatter.size
     precision = "single" if K.dtype == np.float32 and K.kernel is not None else "double"
     return ScatterBound(float(scatter.trace - top.bound - slack), precision, top.values)
-
-
-class Scatter:
-    """B = (I - uu') S K S (I - uu'), through products."""
-
-    def __init__(self, K: Gram, weights: np.ndarray, *, in_memory: bool) -> None:
-        self.K, self.roots, self.weights, self.in_memory = K, np.sqrt(weights), weights, in_memory
-        self.u = self.roots / np.linalg.norm(self.roots)
-        d = K.diag()
-        self.size = float(weights @ np.abs(d))
-        self.error = error_of_entries(K) + (128 + len(d)) * EPS
-        self.Au = self._scaled(self.u[:, None])[:, 0]
-        self.trace = float(weights @ d) - float(self.u @ self.Au)
-
-    def _scaled(self, V: np.ndarray) -> np.ndarray:
-        """Return A V, in float64."""
-        SV = self.roots[:, None] * V
-        if self.in_memory:
-            return self.roots[:, None] * times_in_double(in_memory(self.K), SV, self.K.engine.n_threads)
-        return self.roots[:, None] * (self.K @ SV)
-
-    def times(self, V: np.ndarray) -> np.ndarray:
-        """Return B V, in float64."""
-        return self._centred(self._scaled(self._centred(V)))
-
-    def roughly(self, V: np.ndarray) -> np.ndarray:
-        """Return B V in the precision of K: enough to find directions with."""
-        roots = self.roots[:, None]
-        return self._centred(roots * (self.K @ (roots * self._centred(V)).astype(self.K.dtype)))
-
-    def _centred(self, V: np.ndarray) -> np.ndarray:
-        return V - np.outer(self.u, self.u @ V)
-
-    def squares(self) -> float:
-        """Return |B|_F^2, or a little more."""
-        # |(I - uu') A (I - uu')|^2 = |A|^2 - 2 |Au|^2 + (u'Au)^2
-        return sum_of_squares(self.K, self.weights) - 2 * float(self.Au @ self.Au) + float(self.u @ self.Au) ** 2
-
-    def matrix(self) -> np.ndarray:
-        """Return B as an array."""
-        A = self.K.block(out=np.empty(self.K.shape)) * np.outer(self.roots, self.roots)
-        A = (A + A.T) / 2
-        A -= np.outer(self.u, self.u @ A)
-        A -= np.outer(A @ self.u, self.u)
-        return (A + A.T) / 2
-
-
-def _directions(scatter: Scatter, labels: np.ndarray, k: int, factor: RandomPivots | None) -> np.ndarray:
-    """Return orthonormal directions near the leading eigenvectors of B: of its factor, or by block Krylov steps."""
-    n = len(labels)
-    if factor is not None:
-        F, u = factor.F * scatter.roots[:, None].astype(np.float32), scatter.u.astype(np.float32)
-        F -= np.outer(u, u @ F)
-        vectors = np.linalg.eigh((F.T @ F).astype(np.float64))[1]
-        leading = vectors[:, ::-1][:, : k + 3 * BESIDE].astype(np.float32)
-        return np.linalg.qr((F @ leading).astype(np.float64))[0]
-    onehot = np.zeros((n, k))
-    onehot[np.arange(n), labels] = scatter.roots
-    more = np.random.default_rng(0).standard_normal((n, max(2, min(BESIDE, n - k))))
-    start = np.concatenate([onehot, more], axis=1)
-    blocks = max(2, min(6, DIRECTIONS // start.shape[1]))
-    return _spectrum.krylov(scatter.roughly, start - np.outer(scatter.u, scatter.u @ start), blocks)

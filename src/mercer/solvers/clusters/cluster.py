@@ -105,7 +105,13 @@ def cluster(
     if certify_as == "full":
         fixed = found.exact and found.status is Status.CONVERGED and (solver is None or solver.tol == 0)
         proof = certify_clusters(
-            present, found.labels, fixed_point=fixed, exact=found.exact, sums=found.sums, factor=found.factor
+            present,
+            found.labels,
+            fixed_point=fixed,
+            exact=found.exact,
+            sums=found.sums,
+            factor=found.factor,
+            within=found.within if found.afresh else None,
         )
         stats["certificate_seconds"] = time.perf_counter() - begun - seconds
     labels = _all_labels(problem, found)

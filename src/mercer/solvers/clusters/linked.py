@@ -80,7 +80,7 @@ class Linked:
         broken = tuple(len(pairs) for pairs in self.links.violated(best.labels))
         stats = {"starts": len(ends) // len(plans), "penalized": best.objective, "broken": broken}
         stats["precision"] = "float64"
-        return Partition(best.labels, objective, within, best.status, True, best.steps, stats, sums, None)
+        return Partition(best.labels, objective, within, best.status, True, best.steps, stats, sums, None, True)
 
     def _plans(self, k: int) -> list[list[np.ndarray | None]]:
         """Return what to do from each start, as colourings: None frees points of their links, for a price.

@@ -9,12 +9,11 @@ import numpy as np
 
 from mercer._checks import describe, integer, number, refuse
 from mercer.gram import Gram, RandomPivots, random_pivots
-from mercer.gram._in_memory import times_in_double
 from mercer.gram.rpcholesky import generator
 from mercer.solvers.clusters._descend import Run, descend, means_of, step_from
 from mercer.solvers.clusters._features import descend_on
-from mercer.solvers.clusters._refine import groups, refine
-from mercer.solvers.clusters._settle import Settled, double, error_of_entries, settle, within_clusters
+from mercer.solvers.clusters._refine import Groups, groups, refine
+from mercer.solvers.clusters._settle import Settled, double, error_of_entries, is_exact, settle, within_clusters
 from mercer.solvers.clusters._sums import StoredSums, Sums, sums_of, values_of
 from mercer.solvers.clusters.problem import Clustering
 from mercer.solvers.clusters.starts import Ground, PlusPlus, Start
@@ -53,6 +52,8 @@ class Partition:
         Of kernel values over the clusters.
     factor : RandomPivots, optional
         The factor that stood for K in the starts.
+    afresh : bool
+        Whether ``within`` comes from kernel values in float64, and not from sums kept up as points moved.
     """
 
     labels: np.ndarray
@@ -64,6 +65,7 @@ class Partition:
     stats: dict[str, Any] = field(default_factory=dict)
     sums: Sums | None = field(default=None, repr=False)
     factor: RandomPivots | None = field(default=None, repr=False)
+    afresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class Lloyd:
         w, threads = ground.problem.weights, ground.problem.gram.engine.n_threads
         return descend_on(factor.F, w, labels, ground.problem.n_clusters, self.max_iter, threads, clock)
 
-    def _refined(self, ground: Ground, together: list[np.ndarray], run: Run, clock: Clock) -> Run:
+    def _refined(self, ground: Ground, together: Groups, run: Run, clock: Clock) -> Run:
         """Move single points where that lowers the objective, and take Lloyd's steps again should one be left."""
         if run.status is not Status.CONVERGED:
             return run
@@ -175,7 +177,8 @@ class Lloyd:
         within = within_clusters(problem, labels) if within is None else within
         W = np.bincount(labels, problem.weights, problem.n_clusters)
         objective = float(problem.weights @ problem.diagonal) - float((within / np.where(W > 0, W, 1.0)).sum())
-        return Partition(labels, objective, within, status, exact, steps, stats, sums, factor)
+        afresh = not is_exact(problem)
+        return Partition(labels, objective, within, status, exact, steps, stats, sums, factor, afresh)
 
     def _settled(self, problem: Clustering, sums: Sums, labels: np.ndarray, clock: Clock) -> Settled:
         """Settle in float64 what single leaves open; once, unless the last steps emptied a cluster."""
@@ -200,13 +203,14 @@ class Lloyd:
         if K.kernel is not None and K.dtype != np.float64 and K.shape[0] <= DOUBLE_UP_TO:
             problem = replace(problem, gram=double(K))
         values = self._values(problem.gram)
+        sums = _sums(problem, values)
         known = not self.start.drawn and K.kernel is None  # nothing is drawn, and K is what it is
-        heights = np.zeros(K.shape[0]) if known else _heights(problem, values)
+        heights = np.zeros(K.shape[0]) if known else _heights(sums)
         if problem.gram.kernel is not None and problem.gram.dtype != np.float64 and _too_coarse(problem, heights):
             problem = replace(problem, gram=double(K))
             values = self._values(problem.gram)
-            heights = _heights(problem, values)
-        sums = sums_of(problem.gram, problem.n_clusters, problem.weights, problem.diagonal, values)
+            sums = _sums(problem, values)
+            heights = _heights(sums)
         order = np.argsort(heights, kind="stable")
         single = self.refine and self.start.drawn and self.tol == 0
         together = groups(sums, order) if single and isinstance(sums, StoredSums) else None
@@ -219,10 +223,14 @@ class Lloyd:
         return values
 
 
-def _heights(problem: Clustering, values: np.ndarray | None) -> np.ndarray:
-    """Return (K w)_i: equal points are equally high, whatever table they come in."""
-    K, w = problem.gram, problem.weights
-    return (K @ w) if values is None else times_in_double(values, w[:, None], K.engine.n_threads)[:, 0]
+def _sums(problem: Clustering, values: np.ndarray | None) -> Sums:
+    return sums_of(problem.gram, problem.n_clusters, problem.weights, problem.diagonal, values)
+
+
+def _heights(sums: Sums) -> np.ndarray:
+    """Return (K w)_i, the sums of one cluster of all points: equal points are equally high, in whatever table."""
+    sums.fill(np.zeros(sums.n, np.int64))
+    return sums.G[0].copy()
 
 
 def _too_coarse(problem: Clustering, heights: np.ndarray) -> bool:

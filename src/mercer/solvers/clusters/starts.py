@@ -18,6 +18,7 @@ from mercer._checks import describe, refuse
 from mercer.gram import gram
 from mercer.kernels import Linear
 from mercer.kernels._views import n_rows
+from mercer.solvers.clusters._refine import Groups
 from mercer.solvers.clusters._sums import LazySums, Sums
 from mercer.solvers.clusters.problem import Clustering
 
@@ -29,7 +30,7 @@ class Ground:
     problem: Clustering
     sums: Sums
     order: np.ndarray
-    together: list[np.ndarray] | None = None
+    together: Groups | None = None
     """The points, equal ones in one group, where single ones may be moved."""
 
     def distances(self, to: np.ndarray) -> np.ndarray:

@@ -77,7 +77,7 @@ class FullBound(Bound):
     def _least(self) -> float:
         """A lower bound on the least eigenvalue of M_S in these coordinates."""
         problem, known = self.problem, self.pencil.plain[0]
-        similar, off = seen_in(problem, problem.similar, self.basis, problem.ridge, known, self.fine)
+        similar, off = seen_in(problem, problem.near, self.basis, problem.ridge, known, self.fine)
         return float(np.linalg.eigvalsh(similar)[0]) - off - 16 * len(similar) * EPS
 
     def holds(self, L: np.ndarray, V: np.ndarray) -> np.ndarray:

@@ -124,7 +124,7 @@ class Pairs(Listed):
 
     def differences(self, X: np.ndarray) -> np.ndarray:
         """Return x_i - x_j, one row a pair."""
-        return X[self.first] - X[self.second]
+        return np.asarray(np.take(X, self.first, axis=0) - np.take(X, self.second, axis=0))
 
     def distances(self, X: np.ndarray, components: np.ndarray) -> np.ndarray:
         """Return |L(x_i - x_j)|, one a pair."""

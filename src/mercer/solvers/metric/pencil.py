@@ -8,10 +8,11 @@ so directions that look empty are looked at again there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ MARGIN = 1e4
 ZERO = 32
 """Differences below this, times eps and the sizes of the numbers they were computed from, are rounding."""
 PASSES = 4
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +40,10 @@ class Pencil:
         are share / (1 - share).
     zeros : int
         How many of them are 0: directions in which no similar pair differs.
-    similar, dissimilar : arrays of shape (k, k)
-        W'M_S W and W'M_D W as computed.
     noise : float
-        A bound on the norms of their errors.
+        A bound on the norms of the errors of W'M_S W and W'M_D W as computed.
+    off : float
+        The norm of W'(M_S + M_D)W - I as computed.
     plain : pair of Scatter
         M_S (with the regularisation) and M_D in the coordinates of X.
     """
@@ -49,9 +51,8 @@ class Pencil:
     basis: np.ndarray
     share: np.ndarray
     zeros: int
-    similar: np.ndarray
-    dissimilar: np.ndarray
     noise: float
+    off: float
     plain: tuple[Scatter, Scatter]
 
     @property
@@ -63,36 +64,77 @@ class Pencil:
 def pencil_of(X: np.ndarray, similar: PairSet, dissimilar: PairSet, ridge: float, threads: int) -> Pencil:
     """Return the pencil of pairs. Cost: two scatter matrices and two eigenproblems; more passes in singular cases."""
     S, D = similar.scatter(X, threads), dissimilar.scatter(X, threads)
-    first = Looking(similar.blocks(X), S.size, ridge, threads)
-    second = Looking(dissimilar.blocks(X), D.size, 0.0, threads)
-    both = Looking(Again(lambda: chain(first.blocks, second.blocks)), S.size + D.size, ridge, threads)
-    W = _unit_columns(np.diagonal(S.matrix) + np.diagonal(D.matrix) + ridge)
-    A, B = _seen(S, W, ridge), _seen(D, W, 0.0)
-    T = graded(Scatter(A.matrix + B.matrix, A.size + B.size, max(A.rounding, B.rounding)), both, W)
+
+    def first() -> Looking:
+        return Looking(similar.blocks(X), S.size, ridge, threads)
+
+    def second() -> Looking:
+        return Looking(dissimilar.blocks(X), D.size, 0.0, threads)
+
+    def both() -> Looking:
+        one, other = first(), second()
+        return Looking(Again(lambda: chain(one.blocks, other.blocks)), S.size + D.size, ridge, threads)
+
+    unit = Unit.of(S.matrix.diagonal() + D.matrix.diagonal() + ridge)
+    A, B = unit.seen(S, ridge), unit.seen(D, 0.0)
+    total = A.matrix + B.matrix
+    T = graded(Scatter(total, A.size + B.size, max(A.rounding, B.rounding)), both, unit.columns)
     V = T.basis / np.sqrt(T.energy)
-    W, noise = W @ V, (A.noise + B.noise + 8 * len(V) * EPS * T.energy[-1]) / T.energy[0]
+    W, noise = unit.columns @ V, (A.noise + B.noise + 8 * len(V) * EPS * T.energy[-1]) / T.energy[0]
     if T.passes > 1:  # the sums in the first coordinates do not tell the fine directions
-        A, B = first(W), second(W)
-        similars, dissimilars, noise = A.matrix, B.matrix, A.noise + B.noise
+        A, B = first()(W), second()(W)
+        similars, total, noise = A.matrix, A.matrix + B.matrix, A.noise + B.noise
     else:
-        similars, dissimilars = V.T @ A.matrix @ V, V.T @ B.matrix @ V
+        similars, total = V.T @ A.matrix @ V, V.T @ total @ V
+    total.flat[:: len(total) + 1] -= 1
     share, zeros, Y = _shares(similars, noise, first, W)
-    plain = Scatter(S.matrix + ridge * np.eye(len(S.matrix)), S.size + ridge, S.rounding + EPS), D
-    similars, dissimilars, noise = Y.T @ similars @ Y, Y.T @ dissimilars @ Y, noise + 8 * len(Y) * EPS
-    return Pencil(W @ Y, share, zeros, similars, dissimilars, noise, plain)
+    noise += 8 * len(Y) * EPS
+    return Pencil(W @ Y, share, zeros, noise, float(np.sqrt(np.vdot(total, total))), (unit.with_ridge(S, ridge), D))
 
 
-def _unit_columns(energy: np.ndarray) -> np.ndarray:
-    """Return a diagonal W that scales features to energy 1, without the features in which nothing differs."""
-    some = np.flatnonzero(energy > 0)
-    W = np.zeros((len(energy), len(some)))
-    W[some, np.arange(len(some))] = 1 / np.sqrt(energy[some])
-    return W
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """Coordinates in which every feature has energy 1, without those in which nothing differs.
 
+    Parameters
+    ----------
+    some : array of int, or slice
+        The features.
+    factor : array
+        What they are multiplied with.
+    d : int
+        How many features there are.
+    """
 
-def _seen(M: Scatter, W: np.ndarray, ridge: float) -> Scatter:
-    """Return a scatter in the coordinates of a diagonal W."""
-    return Scatter(W.T @ M.matrix @ W + ridge * (W.T @ W), (W * W).T @ M.size, M.rounding + 4 * EPS)
+    some: Any
+    factor: np.ndarray
+    d: int
+
+    @staticmethod
+    def of(energy: np.ndarray) -> Unit:
+        """Return the coordinates for features of such energies."""
+        some = slice(None) if energy.all() else np.flatnonzero(energy)
+        return Unit(some, 1 / np.sqrt(energy[some]), len(energy))
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The coordinates as a matrix of d rows."""
+        W = np.zeros((self.d, len(self.factor)))
+        W[np.arange(self.d)[self.some], np.arange(len(self.factor))] = self.factor
+        return W
+
+    def seen(self, M: Scatter, ridge: float) -> Scatter:
+        """Return a scatter, plus ridge I, in these coordinates."""
+        matrix = M.matrix[self.some][:, self.some] * self.factor * self.factor[:, None]
+        squares = self.factor * self.factor
+        if ridge:
+            matrix.flat[:: len(matrix) + 1] += ridge * squares
+        return Scatter(matrix, squares * M.size[self.some], M.rounding + 4 * EPS)
+
+    @staticmethod
+    def with_ridge(M: Scatter, ridge: float) -> Scatter:
+        """Return a scatter plus ridge I in the coordinates of X."""
+        return Scatter(M.matrix + ridge * np.eye(len(M.matrix)), M.size + ridge, M.rounding + EPS) if ridge else M
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +187,16 @@ class Graded:
     passes: int
 
 
-def graded(M: Scatter, looking: Looking, W: np.ndarray) -> Graded:
+def graded(M: Scatter, look: Callable[[], Looking], W: np.ndarray) -> Graded:
     """Return directions in the coordinates W in which M is diagonal, and its null space.
 
     What looks empty is looked at again; directions that are small but not empty are scaled up, and M is computed anew.
     """
-    C, passes = np.eye(len(M.matrix)), 1
+    energy, V = np.linalg.eigh(M.matrix)
+    if energy[:1] > MARGIN * M.noise:  # the rule
+        return Graded(V, energy, V[:, :0], 1)
+    C, passes, looking = np.eye(len(M.matrix)), 1, look()
     while True:
-        energy, V = np.linalg.eigh(M.matrix)
         bad = energy <= MARGIN * M.noise
         good = C @ V[:, ~bad]
         if not bad.any():
@@ -165,17 +209,25 @@ def graded(M: Scatter, looking: Looking, W: np.ndarray) -> Graded:
             return Graded(np.hstack([N[:, ~zero], good]), fine, N[:, zero], passes)
         C = np.hstack([N / np.sqrt(np.where(zero, 1.0, again)), good / np.sqrt(energy[~bad])])
         M, passes = looking(W @ C), passes + 1
+        energy, V = np.linalg.eigh(M.matrix)
 
 
-def _shares(A: np.ndarray, noise: float, looking: Looking, W: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
+def _shares(
+    A: np.ndarray, noise: float, look: Callable[[], Looking], W: np.ndarray
+) -> tuple[np.ndarray, int, np.ndarray]:
     """Return the eigenvalues of A in [0, 1], how many are exactly 0, and their vectors."""
-    null = graded(Scatter(A, np.array([1.0]), noise), looking, W).null
-    zeros = null.shape[1]
+    found = graded(Scatter(A, np.array([1.0]), noise), look, W)
+    zeros = found.null.shape[1]
     if not zeros:
-        share, Y = np.linalg.eigh(A)
-        return np.clip(share, np.finfo(float).tiny, 1.0), 0, Y
-    Q = np.linalg.qr(null, mode="complete")[0]
+        plain = found.passes == 1 and len(found.energy) and found.energy[0] > MARGIN * noise
+        share, Y = (found.energy, found.basis) if plain else np.linalg.eigh(A)
+        return _parts(share), 0, Y
+    Q = np.linalg.qr(found.null, mode="complete")[0]
     rest = Q[:, zeros:]
     share, Y = np.linalg.eigh(rest.T @ A @ rest)
-    share = np.concatenate([np.zeros(zeros), np.clip(share, np.finfo(float).tiny, 1.0)])
+    share = np.concatenate([np.zeros(zeros), _parts(share)])
     return share, zeros, np.hstack([Q[:, :zeros], rest @ Y])
+
+
+def _parts(share: np.ndarray) -> np.ndarray:
+    return np.asarray(np.minimum(np.maximum(share, TINY), 1.0))  # np.clip takes three times as long on small arrays

@@ -12,8 +12,9 @@ import numpy as np
 from mercer._checks import describe, number, refuse
 from mercer.engine import Engine
 from mercer.solvers.metric.certificate import MetricCertificate
-from mercer.solvers.metric.pairs import PairSet
+from mercer.solvers.metric.pairs import Pairs, PairSet
 from mercer.solvers.metric.pencil import Pencil, pencil_of
+from mercer.solvers.metric.rows import held
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
@@ -48,36 +49,55 @@ class MetricProblem:
     def __post_init__(self) -> None:
         """Check the parts."""
         X = np.ascontiguousarray(self.X, dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            fine = bool(np.isfinite(X.sum())) or bool(np.isfinite(X).all())  # a sum is not finite if an entry is not
-        if X.ndim != 2 or not fine:
+        if X.ndim != 2 or not self._finite(X):
             refuse(WHO, "X must be a table of finite numbers", describe(X))
         number(WHO, "regularization", self.regularization, 0.0)
         if self.dissimilar.count == 0:
             refuse(WHO, "there must be dissimilar pairs", "none", "Without them A = 0 is best.")
         object.__setattr__(self, "X", X)
 
+    def _finite(self, X: np.ndarray) -> bool:
+        """Whether all points are finite numbers; of many points, those in pairs."""
+        seen = X
+        if isinstance(self.similar, Pairs) and isinstance(self.dissimilar, Pairs):
+            rows = [pairs.first for pairs in (self.similar, self.dissimilar)]
+            rows += [pairs.second for pairs in (self.similar, self.dissimilar)]
+            if 2 * sum(map(len, rows)) < len(X):
+                seen = X[np.concatenate(rows)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(seen.sum())) or bool(np.isfinite(seen).all())  # a sum is not if an entry is not
+
+    @cached_property
+    def near(self) -> PairSet:
+        """The similar pairs as they are gone through: by their differences, where these are few."""
+        return held(self.similar, self.X)
+
+    @cached_property
+    def far(self) -> PairSet:
+        """The dissimilar pairs as they are gone through."""
+        return held(self.dissimilar, self.X)
+
     @cached_property
     def ridge(self) -> float:
         """The c of c tr(A)."""
         if self.regularization == 0:
             return 0.0
-        total = self.similar.energies(self.X).sum() + self.dissimilar.energies(self.X).sum()
+        total = self.near.energies(self.X).sum() + self.far.energies(self.X).sum()
         return float(self.regularization * total / self.X.shape[1])
 
     @cached_property
     def pencil(self) -> Pencil:
         """Both sums in coordinates in which all pairs together are alike in every direction."""
-        return pencil_of(self.X, self.similar, self.dissimilar, self.ridge, self.engine.n_threads)
+        return pencil_of(self.X, self.near, self.far, self.ridge, self.engine.n_threads)
 
     def similar_sum(self, components: np.ndarray) -> float:
         """Return sum over the similar pairs of d_A^2, and c tr(A), for A = L'L; from the pairs themselves."""
-        spread = self.similar.energies(self.X, components).sum()
-        return float(spread + self.ridge * np.sum(components * components))
+        spread = float(self.near.energies(self.X, components).sum())
+        return spread + self.ridge * float(np.vdot(components, components)) if self.ridge else spread
 
     def dissimilar_squares(self, components: np.ndarray) -> float:
         """Return sum over the dissimilar pairs of d_A^2 for A = L'L; from the pairs themselves."""
-        return float(self.dissimilar.energies(self.X, components).sum())
+        return float(self.far.energies(self.X, components).sum())
 
 
 @dataclass(frozen=True, eq=False)

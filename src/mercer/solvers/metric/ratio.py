@@ -74,10 +74,11 @@ def no_dissimilar_difference() -> None:
 
 def _optimum(problem: MetricProblem, pencil: Pencil) -> MetricSolution:
     tied = pencil.zeros or int(np.count_nonzero(pencil.share <= pencil.share[0] + 4 * pencil.noise))
-    basis = pencil.basis[:, :tied] / np.sqrt(1 - pencil.share[:tied])
-    basis = signed(basis / np.sqrt(problem.dissimilar_squares(basis.T) / tied))
-    components = basis.T / np.sqrt(tied)
-    value = problem.similar_sum(components) / problem.dissimilar_squares(components)
+    basis = signed(pencil.basis[:, :tied] / np.sqrt(1 - pencil.share[:tied]))
+    size = problem.dissimilar_squares(basis.T)
+    value = problem.similar_sum(basis.T) / size
+    components = basis.T / np.sqrt(size)
+    basis = components.T * np.sqrt(tied)
     proof = MetricCertificate(value, _lower_bound(pencil), pencil.noise * (1 + value), ALL)
     return MetricSolution(components, Status.CONVERGED, proof, Face(basis, pencil.unseen), {"rank": tied})
 
@@ -91,23 +92,21 @@ def signed(columns: np.ndarray) -> np.ndarray:
 def _lower_bound(pencil: Pencil) -> float:
     """Return mu' with M_S - mu' M_D psd whatever rounding did.
 
-    If the least eigenvalue of M_S - mu M_D is at least -e in coordinates where M_S + M_D is the identity, up to a share
-    t, then (1 + e') v'M_S v >= (mu - e') v'M_D v for all v, with e' = e / (1 - t).
+    In coordinates in which M_S is diag(share) and M_S + M_D the identity, up to a matrix of norm t, M_S - mu M_D is
+    (1 + mu) M_S - mu I up to mu t, and its least eigenvalue at least -e. So (1 + e') v'M_S v >= (mu - e') v'M_D v for
+    all v, with e' = e / (1 - t).
     """
-    share = pencil.share[0]
+    share = float(pencil.share[0])
     if pencil.zeros or share <= 0:
         return 0.0
-    mu = share / (1 - share)
-    k = len(pencil.share)
-    least = float(np.linalg.eigvalsh(pencil.similar - mu * pencil.dissimilar)[0])
-    off = float(np.linalg.norm(pencil.similar + pencil.dissimilar - np.eye(k)))
-    e = (max(0.0, -least) + (1 + mu) * (pencil.noise + 16 * k * EPS)) / max(1 - off - 2 * pencil.noise, EPS)
-    return max(0.0, float((mu - e) / (1 + e)))
+    mu, noise = share / (1 - share), pencil.noise + 16 * len(pencil.share) * EPS
+    e = ((1 + mu) * noise + mu * pencil.off) / max(1 - pencil.off - 2 * noise, EPS)
+    return max(0.0, (mu - e) / (1 + e))
 
 
 def _diagonal(problem: MetricProblem) -> MetricSolution:
     """Return the features with the least ratio: a linear programme with one constraint."""
-    S, D = problem.similar.energies(problem.X) + problem.ridge, problem.dissimilar.energies(problem.X)
+    S, D = problem.near.energies(problem.X) + problem.ridge, problem.far.energies(problem.X)
     if not (D > 0).any():
         no_dissimilar_difference()
     with np.errstate(divide="ignore", invalid="ignore"):

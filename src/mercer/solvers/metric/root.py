@@ -16,8 +16,10 @@ from mercer.solvers.metric.pairs import Listed, Pairs, Piece
 from mercer.solvers.metric.pencil import Pencil
 from mercer.solvers.metric.problem import Face, MetricProblem, MetricSolution, MetricSolver, check_rank
 from mercer.solvers.metric.ratio import no_dissimilar_difference, signed
+from mercer.solvers.metric.rows import Rows, held
 from mercer.solvers.metric.scatter import EPS, Again
-from mercer.solvers.metric.spread import FeatureSpread, GraphSpread, RowSpread, Spread, held
+from mercer.solvers.metric.spread import FeatureSpread, GraphSpread, HeldSpread, RowSpread, Spread
+from mercer.solvers.metric.spread import held as held_pieces
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
@@ -77,7 +79,7 @@ class Root(MetricSolver):
 
     def run(self, problem: MetricProblem, clock: Clock) -> MetricSolution:
         """Return the best metric found, certified."""
-        pairs = problem.dissimilar.listed()
+        pairs = held(problem.far.listed(), problem.X)
         if self.diagonal:
             return self._diagonal(problem, pairs, clock)
         pencil = problem.pencil
@@ -103,7 +105,7 @@ class Root(MetricSolver):
 
     def _diagonal(self, problem: MetricProblem, pairs: Listed, clock: Clock) -> MetricSolution:
         X = problem.X
-        S, D = problem.similar.energies(X) + problem.ridge, pairs.energies(X)
+        S, D = problem.near.energies(X) + problem.ridge, pairs.energies(X)
         if not (D > 0).any():
             no_dissimilar_difference()
         free = (S == 0) & (D > 0)
@@ -114,7 +116,7 @@ class Root(MetricSolver):
         scale = np.where(some, 1 / np.sqrt(np.where(S > 0, S, 1.0)), 0.0)
         squares: Iterable[Piece] = Again(lambda: (partial(_squared, piece) for piece in pairs.pieces(X)))
         if 8 * pairs.count * len(scale) <= problem.engine.budget // HELD:
-            squares = held(squares, pairs.count, len(scale))
+            squares = held_pieces(squares, pairs.count, len(scale))
         spread = FeatureSpread(squares, scale**2, problem.engine.n_threads)
         L = np.where(some, 1.0, 0.0)[:, None]
         search = Search(spread, DiagonalBound(pairs, X, scale), L, self.tol, self.max_steps, clock)
@@ -132,10 +134,12 @@ def spread_of(problem: MetricProblem, pairs: Listed, basis: np.ndarray, pencil: 
         degrees = np.bincount(pairs.first, pairs.weights, len(X)) + np.bincount(pairs.second, pairs.weights, len(X))
         Z = (X - degrees @ X / degrees.sum()) @ basis
         return GraphSpread(Z, pairs.first, pairs.second, pairs.weights, threads)
+    if isinstance(pairs, Rows):
+        return HeldSpread(pairs.differences @ basis, pairs.weight)
     if 8 * pairs.count * k > problem.engine.budget // HELD:
         return RowSpread(pairs.pieces(X), basis, threads)
     rows = Again(lambda: (partial(_turned, piece, basis) for piece in pairs.pieces(X)))
-    return RowSpread(held(rows, pairs.count, k), np.eye(k), threads)
+    return RowSpread(held_pieces(rows, pairs.count, k), np.eye(k), threads)
 
 
 def _turned(piece: Piece, basis: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 
-from mercer.gram._pool import run
+from mercer.gram._pool import one_blas_thread, run
 
 EPS = float(np.finfo(np.float64).eps)
 BAND = 1024
@@ -97,6 +97,9 @@ def laplacian_scatter(X: np.ndarray, W: Any, threads: int) -> Scatter:
 
 def added(make: Callable[[Item], np.ndarray], items: Iterable[Item], shape: tuple[int, ...], threads: int) -> Any:
     """Return the sum of make(item) over items, added in their order however many threads make them."""
+    if isinstance(items, Sequence) and len(items) == 1:
+        with one_blas_thread():
+            return make(items[0])
     total, coming = np.zeros(shape), iter(items)
     while some := list(islice(coming, WAITING)):
         waiting: list[Any] = [None] * len(some)

@@ -60,11 +60,8 @@ class RowSpread(Spread):
 
         def part(piece: Piece) -> np.ndarray:
             w, G = piece()
-            T = G @ P
-            c = np.sqrt(np.einsum("ij,ij->i", T, T))
-            total = c if w is None else w * c
-            T *= _over(w, c)[:, None]
-            return np.vstack([G.T @ T, np.full((1, P.shape[1]), total.sum())])
+            total, ML = _spread(w, G, P)
+            return np.vstack([ML, np.full((1, P.shape[1]), total)])
 
         found = added(part, self.pieces, (len(P) + 1, P.shape[1]), self.threads)
         return float(found[-1, 0]), self.basis.T @ found[:-1]
@@ -72,6 +69,40 @@ class RowSpread(Spread):
     def distances(self, L: np.ndarray) -> np.ndarray:
         """Return |L'q_k|, one a pair."""
         return np.concatenate([np.linalg.norm(piece()[1] @ (self.basis @ L), axis=1) for piece in self.pieces])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldSpread(Spread):
+    """From few differences, all at once. Cost: 4 k r flops a pair.
+
+    Parameters
+    ----------
+    rows : array of shape (m, k)
+        The q.
+    weight : array of shape (m,) or None
+        Their weights.
+    """
+
+    rows: np.ndarray
+    weight: np.ndarray | None
+
+    def at(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return sum_k w_k |L'q_k| and M L."""
+        return _spread(self.weight, self.rows, L)
+
+    def distances(self, L: np.ndarray) -> np.ndarray:
+        """Return |L'q_k|, one a pair."""
+        T = self.rows @ L
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", T, T)))
+
+
+def _spread(w: np.ndarray | None, G: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return sum_k w_k |P'g_k| and sum_k w_k g_k (P'g_k)' / |P'g_k|."""
+    T = G @ P
+    c = np.sqrt(np.einsum("ij,ij->i", T, T))
+    total = float(c.sum() if w is None else w @ c)
+    T *= _over(w, c)[:, None]
+    return total, G.T @ T
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +169,9 @@ class GraphSpread(Spread):
 
 def _over(w: np.ndarray | None, c: np.ndarray) -> np.ndarray:
     """Return w / c, 0 where points are equal."""
-    return np.asarray((1.0 if w is None else w) / np.where(c > SAME, c, np.inf))
+    if not (c.min(initial=np.inf) > SAME):
+        c = np.where(c > SAME, c, np.inf)
+    return np.asarray((1.0 if w is None else w) / c)
 
 
 def _apart(Y: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -172,7 +205,10 @@ class FeatureSpread(Spread):
         def part(piece: Piece) -> np.ndarray:
             w, squares = piece()
             c = np.sqrt(squares @ b)
-            return np.append(_over(w, c) @ squares, c.sum() if w is None else w @ c)
+            found = np.empty(len(b) + 1)
+            np.matmul(_over(w, c), squares, out=found[:-1])
+            found[-1] = c.sum() if w is None else w @ c
+            return found
 
         found = added(part, self.pieces, (len(L) + 1,), self.threads)
         return float(found[-1]), (found[:-1] * self.scale)[:, None] * L
