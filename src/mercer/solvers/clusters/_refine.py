@@ -54,9 +54,9 @@ def refine(sums: Sums, run: Run, together: Groups, clock: Clock) -> Run:
         likely = np.flatnonzero(gain > 0)
         before = moves
         for at in likely[np.argsort(-gain[likely], kind="stable")]:
-            again, to = moving.gains(at[None])
-            if again[0] > 0:
-                moving.move(at, together.members(at), to[0])
+            again, to = moving.gain(int(at))
+            if again > 0:
+                moving.move(at, together.members(at), to)
                 moves += 1
         if moves == before or clock.step(run.steps, (moves - before) / len(first)) is not None:
             break
@@ -84,6 +84,18 @@ class _Moving:
         joining[own, here] = np.inf
         to = joining.argmin(axis=0)
         return leaving - joining[to, here] - sums.same * u * d, to
+
+    def gain(self, at: int) -> tuple[float, int]:
+        """Return the same of one group, as fast as may be: runs ask for hundreds."""
+        sums, i, u, W = self.sums, self.first[at], float(self.u[at]), self.W
+        own, d = int(sums.labels[i]), float(sums.diagonal[i])
+        there = np.where(W > 0, W, 1.0)
+        apart = np.maximum(d + (self.S / there - 2.0 * sums.G[:, i]) / there, 0.0)
+        joining = u * W / (W + u) * apart
+        joining[own] = np.inf
+        to, rest = int(joining.argmin()), float(W[own]) - u
+        leaving = u * float(W[own]) / rest * float(apart[own]) if rest > 1e-12 * W[own] else 0.0
+        return leaving - float(joining[to]) - sums.same * u * d, to
 
     def move(self, at: int, members: np.ndarray, to: int) -> None:
         """Move a group."""

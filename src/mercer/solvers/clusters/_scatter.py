@@ -11,30 +11,43 @@ from mercer.gram import Gram, RandomPivots, sum_of_squares
 from mercer.gram._pool import run
 from mercer.solvers.clusters._settle import error_of_entries
 from mercer.solvers.clusters._spectrum import EPS, Moments, Products, krylov
+from mercer.solvers.clusters._sums import StoredSums
 
-BESIDE = 20  # directions beyond the k - 1 of the clusters that are looked at
+BESIDE = 20  # directions beyond those of the clusters that are looked at, at least
 BAND = 256  # rows of a task
+LANES = 16  # columns that are multiplied in one go
 
 
 class Scatter:
     """B = (I - uu') A (I - uu') with A = S K S, S = diag(sqrt w) and u = sqrt(w) / |sqrt(w)|.
 
-    ``values`` is all of K, where it is in memory. ``error`` is what its entries are right to, relative to the roots of
+    ``values`` is all of K, where it is in memory, and ``labels`` then a partition. ``error`` is what its entries are right to, relative to the roots of
     the diagonal, and ``size`` the trace of A.
     """
 
-    def __init__(self, K: Gram, weights: np.ndarray, values: np.ndarray | None = None) -> None:
-        self.K, self.roots, self.weights, self.values = K, np.sqrt(weights), weights, values
+    def __init__(
+        self, K: Gram, weights: np.ndarray, values: np.ndarray | None = None, labels: np.ndarray | None = None
+    ) -> None:
+        self.K, self.roots, self.weights, self.values, self.labels = K, np.sqrt(weights), weights, values, labels
         self.u = self.roots / np.linalg.norm(self.roots)
         self.d = K.diag()
         self.size = float(weights @ np.abs(self.d))
         self.error = error_of_entries(K) + (128 + len(self.d)) * EPS
 
     @cached_property
+    def sums(self) -> np.ndarray:
+        """The sums of w_l K_il over each cluster, (k, n), in float64 and afresh; without values, over all points."""
+        if self.values is None or self.labels is None:
+            return (self.K @ self.weights[:, None]).T
+        k, threads = int(self.labels.max()) + 1, self.K.engine.n_threads
+        sums = StoredSums(self.values, k, self.weights, self.d, threads)
+        sums.fill(self.labels)
+        return sums.G
+
+    @cached_property
     def mean_sums(self) -> np.ndarray:
         """A u, in float64: what each point sums up to."""
-        Kw = self.K @ self.weights[:, None] if self.values is None else self._sums(self.values)[:, None]
-        return np.asarray(self.roots * Kw[:, 0] / np.linalg.norm(self.roots))
+        return np.asarray(self.roots * self.sums.sum(axis=0) / np.linalg.norm(self.roots))
 
     @cached_property
     def trace(self) -> float:
@@ -82,19 +95,6 @@ class Scatter:
         off = float(np.linalg.norm(V.T @ V - np.eye(V.shape[1])))
         return Products(V, BV, (1.01 * unit * np.sqrt(V.shape[1]) + 4 * off) * np.sqrt(self.squares_before))
 
-    def _sums(self, values: np.ndarray) -> np.ndarray:
-        """Return K w from values in memory."""
-        from mercer.solvers.clusters import _passes
-
-        n, w = len(values), self.weights
-        out, rows, ends = np.empty((1, n)), np.arange(n), np.array([n])
-
-        def work(a: int, _: None) -> None:
-            _passes.fill(values, rows, ends, w, a, min(a + 8 * BAND, n), out)
-
-        run(range(0, n, 8 * BAND), work, self.K.engine.n_threads, lambda: None)
-        return out[0]
-
     def _product(self, V: np.ndarray) -> np.ndarray:
         from mercer.solvers.clusters import _passes
 
@@ -124,15 +124,19 @@ class Scatter:
         return (A + A.T) / 2
 
 
-def directions(scatter: Scatter, labels: np.ndarray, k: int) -> Products:
-    """Return directions near the leading eigenvectors of B, by block Krylov steps from the clusters and at random."""
-    n = len(labels)
-    onehot = np.zeros((n, k))
-    onehot[np.arange(n), labels] = scatter.roots
-    more = np.random.default_rng(0).standard_normal((n, max(2, min(BESIDE, n - k))))
-    start = np.concatenate([onehot, more], axis=1)
-    blocks = 4 if 24 < start.shape[1] <= 32 else 3 if start.shape[1] <= 128 else 2
-    blocks = max(1, min(blocks, (n - 1) // start.shape[1]))
+def directions(scatter: Scatter) -> Products:
+    """Return directions near the leading eigenvectors of B, by block Krylov steps.
+
+    They begin at B times the clusters, which the sums of a partition are, and at random. Many columns are worth their
+    steps where few clusters leave much of the spectrum to be seen.
+    """
+    k, n = scatter.sums.shape
+    few = k <= 4
+    wide = k + BESIDE if few else -(-(k + BESIDE) // LANES) * LANES
+    more = np.random.default_rng(0).standard_normal((n, max(2, min(wide, n) - k)))
+    start = np.concatenate([scatter.roots[:, None] * scatter.sums.T, more], axis=1)
+    blocks = 3 if few or wide > 32 else 4
+    blocks = max(1, min(blocks if wide <= 128 else 2, (n - 1) // start.shape[1]))
     return scatter.products(*krylov(scatter.times, start - np.outer(scatter.u, scatter.u @ start), blocks))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer.gram import Gram, gram
+from mercer.gram._pool import run
 from mercer.kernels._views import take
 from mercer.solvers.clusters._descend import Means, means_of, step_from
 from mercer.solvers.clusters._sums import EPS, StoredSums, Sums
@@ -60,22 +61,32 @@ def error_of_entries(K: Gram) -> float:
 def within_clusters(problem: Clustering, labels: np.ndarray) -> np.ndarray:
     """Return, for each cluster, the sum of w_i w_l K_il over its pairs, in float64 and afresh.
 
-    Cost: the kernel values of the pairs within clusters, about n^2 d / k.
+    Cost: the kernel values of the pairs within clusters, about n^2 d / k: small clusters side by side, a thread each.
     """
-    K, w = problem.gram, problem.weights
+    threads = problem.gram.engine.n_threads
+    members = [np.flatnonzero(labels == c) for c in range(problem.n_clusters)]
+    pairs = np.array([float(len(own)) ** 2 for own in members])
+    small = pairs <= pairs.sum() / threads
     found = np.zeros(problem.n_clusters)
-    for c in range(problem.n_clusters):
-        members = np.flatnonzero(labels == c)
-        if len(members):
-            own = w[members]
-            if K.kernel is None:
-                found[c] = sum(
-                    float(own[i : i + AT_ONCE] @ K.block(members[i : i + AT_ONCE], members).astype(np.float64) @ own)
-                    for i in range(0, len(members), AT_ONCE)
-                )
-            else:
-                found[c] = float(own @ (double(part(K, members)) @ own))
+
+    def work(c: int, threads: int) -> None:
+        found[c] = _between_all(problem.gram, members[c], problem.weights[members[c]], threads)
+
+    for c in np.flatnonzero(~small):
+        work(int(c), threads)
+    beside = [int(c) for c in np.argsort(-pairs, kind="stable") if small[c] and len(members[c])]
+    run(beside, work, threads, lambda: 1)
     return found
+
+
+def _between_all(K: Gram, members: np.ndarray, w: np.ndarray, threads: int) -> float:
+    """Return w'K w over some points, in float64."""
+    if K.kernel is not None:
+        engine = replace(K.engine, precision="double", threads=threads)
+        return float(w @ (gram(K.kernel, take(K.points, members), engine=engine) @ w))
+    rows = range(0, len(members), AT_ONCE)
+    parts = (w[i : i + AT_ONCE] @ K.block(members[i : i + AT_ONCE], members).astype(np.float64) @ w for i in rows)
+    return float(sum(parts))
 
 
 def _within(problem: Clustering, sums: Sums, labels: np.ndarray) -> np.ndarray:

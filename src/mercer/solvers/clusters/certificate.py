@@ -153,8 +153,8 @@ def scatter_bound(
     elif stored is not None or K.kernel is None:
         stored = in_memory(K) if stored is None else stored
         K = held(stored, K)
-        scatter = Scatter(K, problem.weights, stored)
-        top = _spectrum.of_products(directions(scatter, labels, problem.n_clusters), scatter.moments, j)
+        scatter = Scatter(K, problem.weights, stored, labels)
+        top = _spectrum.of_products(directions(scatter), scatter.moments, j)
     else:
         factor = random_pivots(K, RANK, random_state=0) if factor is None else factor
         K = double(K)
