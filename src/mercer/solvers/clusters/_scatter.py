@@ -21,8 +21,8 @@ LANES = 16  # columns that are multiplied in one go
 class Scatter:
     """B = (I - uu') A (I - uu') with A = S K S, S = diag(sqrt w) and u = sqrt(w) / |sqrt(w)|.
 
-    ``values`` is all of K, where it is in memory, and ``labels`` then a partition. ``error`` is what its entries are right to, relative to the roots of
-    the diagonal, and ``size`` the trace of A.
+    ``values`` is all of K, where it is in memory, and ``labels`` then a partition. ``error`` is what its entries are
+    right to, relative to the roots of the diagonal, and ``size`` the trace of A.
     """
 
     def __init__(
