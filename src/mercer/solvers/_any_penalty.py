@@ -6,7 +6,8 @@ With a = -w u and g = sum_i a_i k(., x_i), for every f and b
 
 So the objective is at least the least of A - s r + Omega(r) over r >= 0: A - Omega*(s) for a convex Omega. For one that
 is not, several such planes bound the loss part as a function of r, and what is left is to find the least of a function
-of one number.
+of one number. From the gap of a convex penalty `_radius` tells how far f may be from the best one; the best of several
+stationary points may be far from another that is as good, so for other penalties nothing does.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from mercer.losses import conjugate, slope, value
 from mercer.solvers._feasible import feasible
 from mercer.solvers._gaps import Gap, price_rows, roots_of, size_of
+from mercer.solvers._radius import radius_of
 from mercer.solvers._span import EPS, Span, doubt, fresh, rounding
 from mercer.solvers.problem import Problem
 
@@ -33,6 +35,7 @@ class _Seen:
     f: np.ndarray
     square: np.ndarray
     slack: np.ndarray  # how far f may be off
+    loose: np.ndarray  # and how far the square of its norm
     roots: np.ndarray
     scope: str
 
@@ -56,13 +59,17 @@ def gap_of(problem: Problem, c: np.ndarray, b: np.ndarray, dual: np.ndarray | No
     terms = price_rows(problem, t, u, seen.slack)
     cross, r = (a * seen.f).sum(axis=0), np.sqrt(np.maximum(seen.square, 0.0))
     penalty = problem.penalty
-    value, conj = penalty.value(r), penalty.conjugate(s)
-    error = (np.abs(a) * (seen.slack + 8 * EPS * np.abs(seen.f))).sum(axis=0) + 8 * EPS * (np.abs(value) + np.abs(conj))
+    omega, conj = penalty.value(r), penalty.conjugate(s)
+    error = (np.abs(a) * (seen.slack + 8 * EPS * np.abs(seen.f))).sum(axis=0) + 8 * EPS * (np.abs(omega) + np.abs(conj))
     with np.errstate(invalid="ignore"):
-        price = np.maximum(value + conj - cross, 0.0) + error
+        price = np.maximum(omega + conj - cross, 0.0) + error
     gap = (terms.sum(axis=0) + price) * (1 + len(t) * EPS) + np.abs(b) * len(t) * EPS * np.abs(a).sum(axis=0)
     wrong = np.linalg.norm(a + w * slope(problem.loss, problem.targets, t), axis=0) / size_of(problem)
-    return Gap(gap, t, terms, seen.square, wrong, seen.roots, seen.scope)
+    none = feasible(problem, np.zeros_like(t))  # no slopes: the losses are at least their least values
+    room = _summed(w, value(problem.loss, problem.targets, t)) + omega - _height(problem, none)
+    norm = np.sqrt(np.maximum(seen.square, 0.0) + seen.loose) * (1 + 8 * EPS)
+    reach = radius_of(penalty, norm, cross - error, s, gap, room)
+    return Gap(gap, t, terms, seen.square, wrong, seen.roots, seen.scope, reach)
 
 
 def _seen(problem: Problem, c: np.ndarray, *, full: bool) -> tuple[_Seen, Any]:
@@ -75,21 +82,21 @@ def _seen(problem: Problem, c: np.ndarray, *, full: bool) -> tuple[_Seen, Any]:
         return np.sqrt(np.maximum((a * (K @ a)).sum(axis=0), 0.0) + error)
 
     if problem.centers is None:
-        f = np.asarray(K @ c, dtype=np.float64)
-        return _Seen(
-            f, (c * f).sum(axis=0), rounding(K, roots, roots, c), roots, "all functions of the space"
-        ), among_all
+        f, slack = np.asarray(K @ c, dtype=np.float64), rounding(K, roots, roots, c)
+        loose = (np.abs(c) * slack).sum(axis=0)
+        return _Seen(f, (c * f).sum(axis=0), slack, loose, roots, "all functions of the space"), among_all
     span = Span(problem)
     f, others = np.asarray(span.fresh_columns @ c, dtype=np.float64), roots_of(np.diagonal(span.square))
     square, slack = (c * (span.square @ c)).sum(axis=0), rounding(span.fresh_columns, roots, others, c)
+    loose = 2 * doubt(K, len(c)) * (others @ np.abs(c)) ** 2
     if full:
         scope = "all functions of the space, of which f is on centres"
-        return _Seen(f, square, slack, roots, scope), among_all
+        return _Seen(f, square, slack, loose, roots, scope), among_all
 
     def among_centers(a: np.ndarray) -> np.ndarray:
         return span.norm.bound(span.fresh_columns.T @ a, rounding(span.fresh_columns, others, roots, a))
 
-    return _Seen(f, square, slack, roots, f"functions on the {len(c)} centres"), among_centers
+    return _Seen(f, square, slack, loose, roots, f"functions on the {len(c)} centres"), among_centers
 
 
 def _by_planes(problem: Problem, seen: _Seen, t: np.ndarray, dual: np.ndarray, norm_of: Any) -> Gap:

@@ -36,6 +36,7 @@ class Gap:
     residual: np.ndarray
     roots: np.ndarray  # sqrt(k(x_i, x_i))
     scope: str
+    radius: np.ndarray | None = None  # where lam does not tell it
 
 
 def on_all_points(problem: Problem, c: np.ndarray, b: np.ndarray) -> Gap:

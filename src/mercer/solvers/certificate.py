@@ -38,7 +38,9 @@ class Certificate:
     worst_row : array of int
         The row with the largest share of the gap (on centres, the one that pulls hardest on f).
     radius : array
-        ||f - f*|| is at most this; infinite when lam is 0, and for penalties other than (lam / 2) ||f||^2.
+        ||f - f*|| is at most this. It falls to 0 with the gap where the penalty is strictly convex, and for a ball that
+        f is at the edge of; for lam ||f|| it stays at what the objective allows, as its dual knows the direction of f
+        but not its length. Infinite when lam is 0, and for penalties that are not convex.
     scope : str
         The problem it is about: all functions, or those on the centres.
     """
@@ -159,9 +161,11 @@ def _certificate(problem: Problem, found: Gap) -> Certificate:
     lam, gap = problem.lam, found.gap
     with np.errstate(divide="ignore", invalid="ignore"):
         radius = np.where(lam > 0, np.sqrt(2 * gap / np.where(lam > 0, lam, 1.0)), np.inf)
+    radius = radius if found.radius is None else found.radius
     objective = primal(problem, found)
+    dual = np.where(np.isfinite(gap), objective - np.where(np.isfinite(gap), gap, 0.0), -np.inf)
     return Certificate(
-        objective, objective - gap, gap, found.residual, found.shares.argmax(axis=0), radius, found.scope,
+        objective, dual, gap, found.residual, found.shares.argmax(axis=0), radius, found.scope,
         problem.gram.kernel, _offset_bound(problem, found, radius),
     )  # fmt: skip  # in the order of the record
 
