@@ -192,7 +192,7 @@ CASES = [
         for name, n, _ in MMC
     ),
     Case("metric-root-9e5-d50", (Under(2.5),), lambda s: alone(s, "mnist-pca50", 1_000_000, Root(rank=5))),
-    Case("metric-root-1e6-d784", (Under(30.0),), lambda s: alone(s, "mnist", 1_000_000, Root(), 1e-3)),
+    Case("metric-root-1e6-d784", (Under(10.0),), lambda s: alone(s, "mnist", 1_000_000, Root(), 1e-3)),
     *(
         Case(
             f"metric-prototype-{kind}-{name}-{n}", (Faster(1.0, ("prototype",)),),

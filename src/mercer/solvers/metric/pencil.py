@@ -61,9 +61,11 @@ class Pencil:
         return int(self.basis.shape[0] - self.basis.shape[1])
 
 
-def pencil_of(X: np.ndarray, similar: PairSet, dissimilar: PairSet, ridge: float, threads: int) -> Pencil:
-    """Return the pencil of pairs. Cost: two scatter matrices and two eigenproblems; more passes in singular cases."""
-    S, D = similar.scatter(X, threads), dissimilar.scatter(X, threads)
+def pencil_of(
+    X: np.ndarray, similar: PairSet, dissimilar: PairSet, scatters: tuple[Scatter, Scatter], ridge: float, threads: int
+) -> Pencil:
+    """Return the pencil of pairs from their scatters. Cost: two eigenproblems; passes over pairs in singular cases."""
+    S, D = scatters
 
     def first() -> Looking:
         return Looking(similar.blocks(X), S.size, ridge, threads)

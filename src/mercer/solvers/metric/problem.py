@@ -15,6 +15,7 @@ from mercer.solvers.metric.certificate import MetricCertificate
 from mercer.solvers.metric.pairs import Pairs, PairSet
 from mercer.solvers.metric.pencil import Pencil, pencil_of
 from mercer.solvers.metric.rows import held
+from mercer.solvers.metric.scatter import Scatter
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
@@ -82,13 +83,22 @@ class MetricProblem:
         """The c of c tr(A)."""
         if self.regularization == 0:
             return 0.0
-        total = self.near.energies(self.X).sum() + self.far.energies(self.X).sum()
-        return float(self.regularization * total / self.X.shape[1])
+        if isinstance(self.near, Pairs) or isinstance(self.far, Pairs):  # many: differences would take longer
+            total = sum(float(np.trace(M.matrix)) for M in self.scatters)
+        else:
+            total = float(self.near.energies(self.X).sum() + self.far.energies(self.X).sum())
+        return self.regularization * total / self.X.shape[1]
+
+    @cached_property
+    def scatters(self) -> tuple[Scatter, Scatter]:
+        """M_S, without the regularisation, and M_D."""
+        threads = self.engine.n_threads
+        return self.near.scatter(self.X, threads), self.far.scatter(self.X, threads)
 
     @cached_property
     def pencil(self) -> Pencil:
         """Both sums in coordinates in which all pairs together are alike in every direction."""
-        return pencil_of(self.X, self.near, self.far, self.ridge, self.engine.n_threads)
+        return pencil_of(self.X, self.near, self.far, self.scatters, self.ridge, self.engine.n_threads)
 
     def similar_sum(self, components: np.ndarray) -> float:
         """Return sum over the similar pairs of d_A^2, and c tr(A), for A = L'L; from the pairs themselves."""

@@ -18,7 +18,7 @@ from mercer.solvers.metric.problem import Face, MetricProblem, MetricSolution, M
 from mercer.solvers.metric.ratio import no_dissimilar_difference, signed
 from mercer.solvers.metric.rows import Rows, held
 from mercer.solvers.metric.scatter import EPS, Again
-from mercer.solvers.metric.spread import FeatureSpread, GraphSpread, HeldSpread, RowSpread, Spread
+from mercer.solvers.metric.spread import FeatureSpread, GraphSpread, HeldSpread, RowSpread, Spread, turned
 from mercer.solvers.metric.spread import held as held_pieces
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
@@ -132,7 +132,7 @@ def spread_of(problem: MetricProblem, pairs: Listed, basis: np.ndarray, pencil: 
     many = pairs.count > 2 * len(X) and pairs.count * k > 2**16
     if isinstance(pairs, Pairs) and many and max(M.cancellation for M in pencil.plain) < 1e4:
         degrees = np.bincount(pairs.first, pairs.weights, len(X)) + np.bincount(pairs.second, pairs.weights, len(X))
-        Z = (X - degrees @ X / degrees.sum()) @ basis
+        Z = turned(X, degrees @ X / degrees.sum(), basis, threads)
         return GraphSpread(Z, pairs.first, pairs.second, pairs.weights, threads)
     if isinstance(pairs, Rows):
         return HeldSpread(pairs.differences @ basis, pairs.weight)

@@ -81,16 +81,20 @@ def sum_of_squares(blocks: Iterable[Block], d: int, threads: int) -> Scatter:
 def laplacian_scatter(X: np.ndarray, W: Any, threads: int) -> Scatter:
     """Return X'(D - W - W')X for weights W of pairs, each on one side, and D its degrees on both. Cost: n d^2."""
     degrees = np.asarray(W.sum(axis=0)).ravel() + np.asarray(W.sum(axis=1)).ravel()
-    centred = X - degrees @ X / degrees.sum()
+    mean, centred, bands = degrees @ X / degrees.sum(), np.empty_like(X), -(-len(X) // BAND)
+
+    def centre(k: int) -> np.ndarray:
+        some = slice(k * BAND, (k + 1) * BAND)
+        rows = np.subtract(X[some], mean, out=centred[some])
+        return np.asarray(np.einsum("ij,ij,i->j", rows, rows, degrees[some]))
 
     def product(k: int) -> np.ndarray:
         some = slice(k * BAND, (k + 1) * BAND)
         rows = centred[some]
         return (rows * (0.5 * degrees[some])[:, None] - W[some] @ centred).T @ rows
 
-    bands = -(-len(X) // BAND)
+    size = 2 * added(centre, range(bands), (X.shape[1],), threads)
     half = added(product, range(bands), (X.shape[1], X.shape[1]), threads)
-    size = 2 * (degrees @ (centred * centred))
     longest = min(BAND, len(X)) + bands + int(np.diff(W.indptr).max(initial=0)) + 4
     return Scatter(half + half.T, size, longest * EPS)
 
