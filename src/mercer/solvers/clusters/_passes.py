@@ -34,14 +34,27 @@ def fill(K: Any, rows: Any, ends: Any, weights: Any, a: Any, b: Any, G: Any) -> 
 
 @compiled
 def shift(K: Any, rows: Any, old: Any, new: Any, weights: Any, a: Any, b: Any, G: Any) -> None:
-    """G[new[q], a:b] += w K[rows[q], a:b], and the same off G[old[q]]. Columns stay in cache."""
-    for q in range(rows.size):
-        r, g, h = K[rows[q], a:b], G[new[q], a:b], G[old[q], a:b]
-        w = weights[q]
-        for t in range(r.size):
-            x = w * r[t]
-            g[t] += x
-            h[t] -= x
+    """G[new[q], a:b] += w K[rows[q], a:b], and the same off G[old[q]]: four rows that go the same way at a time."""
+    q = 0
+    while q < rows.size:
+        g, h = G[new[q], a:b], G[old[q], a:b]
+        last = min(q + 3, rows.size - 1)
+        if last == q + 3 and old[last] == old[q] and new[last] == new[q]:  # and all between: they are sorted
+            r0, r1, r2, r3 = K[rows[q], a:b], K[rows[q + 1], a:b], K[rows[q + 2], a:b], K[rows[q + 3], a:b]
+            w0, w1, w2, w3 = weights[q], weights[q + 1], weights[q + 2], weights[q + 3]
+            for t in range(g.size):
+                x = (w0 * r0[t] + w1 * r1[t]) + (w2 * r2[t] + w3 * r3[t])
+                g[t] += x
+                h[t] -= x
+            q += 4
+        else:
+            r0 = K[rows[q], a:b]
+            w0 = weights[q]
+            for t in range(g.size):
+                x = w0 * r0[t]
+                g[t] += x
+                h[t] -= x
+            q += 1
 
 
 @compiled
@@ -85,3 +98,30 @@ def squares(K: Any, weights: Any, a: Any, b: Any) -> float:
             one += w[t] * (x * x)
         total += weights[i] * one
     return total
+
+
+@compiled
+def gains(
+    G: Any, u: Any, label: Any, diagonal: Any, W: Any, S: Any, same: Any, a: Any, b: Any, apart: Any, gain: Any, to: Any
+) -> None:
+    """By how much the best move of each of the points a..b, of weight u, lowers the objective; see `_refine`."""
+    weight, where, d, own, best, aim = u[a:b], label[a:b], diagonal[a:b], apart[a:b], gain[a:b], to[a:b]
+    for t in range(best.size):
+        best[t] = 1e308
+        own[t] = 0.0
+    for c in range(G.shape[0]):
+        g = G[c, a:b]
+        size = W[c] if W[c] > 0 else 1.0
+        square, factor, there = S[c] / size**2, 2.0 / size, W[c]
+        for t in range(g.size):
+            far = max(d[t] + square - factor * g[t], 0.0)
+            mine = where[t] == c
+            joining = 1e308 if mine else weight[t] * there / (size + weight[t]) * far
+            own[t] = far if mine else own[t]
+            aim[t] = c if joining < best[t] else aim[t]
+            best[t] = min(best[t], joining)
+    for t in range(best.size):
+        size = W[where[t]]
+        rest = size - weight[t]
+        leaving = weight[t] * size / rest * own[t] if rest > 1e-12 * size else 0.0
+        best[t] = leaving - best[t] - same * weight[t] * d[t]

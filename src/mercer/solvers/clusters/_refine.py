@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer.gram._make import SMALL
 from mercer.solvers.clusters._descend import Run, means_of
 from mercer.solvers.clusters._sums import StoredSums, Sums
 from mercer.solvers.solution import Status
@@ -50,11 +51,11 @@ def refine(sums: Sums, run: Run, together: Groups, clock: Clock) -> Run:
     moving = _Moving(sums, np.add.reduceat(sums.weights[together.order], together.starts), first)
     moves = 0
     for _ in range(SWEEPS):
-        gain, _ = moving.gains(np.arange(len(first)))
+        gain = moving.gains()
         likely = np.flatnonzero(gain > 0)
         before = moves
         for at in likely[np.argsort(-gain[likely], kind="stable")]:
-            again, to = moving.gain(int(at))
+            again, to = moving.gain_of(int(at))
             if again > 0:
                 moving.move(at, together.members(at), to)
                 moves += 1
@@ -70,9 +71,38 @@ class _Moving:
 
     def __init__(self, sums: Sums, u: np.ndarray, first: np.ndarray) -> None:
         self.sums, self.u, self.first, self.W, self.S = sums, u, first, sums.sizes, sums.within()
+        self.small = sums.n**2 <= SMALL
+        self.weight = np.zeros(sums.n)  # of a group, at its first point
+        self.weight[first] = u
+        self.apart, self.gain, self.to = np.empty(sums.n), np.empty(sums.n), np.zeros(sums.n, np.int64)
 
-    def gains(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return by how much the best move of each group lowers the objective (beyond rounding), and where to."""
+    def gains(self) -> np.ndarray:
+        """Return by how much the best move of each group lowers the objective, beyond rounding."""
+        sums = self.sums
+        if self.small:
+            return self._plain(np.arange(len(self.first)))[0]
+        sums.each_piece(self._compiled, sums.n * sums.k)
+        return self.gain[self.first]
+
+    def gain_of(self, at: int) -> tuple[float, int]:
+        """Return by how much the best move of one group lowers the objective, and where to."""
+        if self.small:
+            gain, to = self._plain(np.array([at]))
+            return float(gain[0]), int(to[0])
+        i = int(self.first[at])
+        self._compiled(i, i + 1)
+        return float(self.gain[i]), int(self.to[i])
+
+    def _compiled(self, a: int, b: int) -> None:
+        from mercer.solvers.clusters import _passes
+
+        s = self.sums
+        _passes.gains(
+            s.G, self.weight, s.labels, s.diagonal, self.W, self.S, s.same, a, b, self.apart, self.gain, self.to
+        )
+
+    def _plain(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same of some groups, where compiling would take longer."""
         sums, rows, u, W = self.sums, self.first[at], self.u[at], self.W[:, None]
         d, own, here = sums.diagonal[rows], sums.labels[rows], np.arange(len(at))
         there = np.where(W > 0, W, 1.0)
@@ -84,18 +114,6 @@ class _Moving:
         joining[own, here] = np.inf
         to = joining.argmin(axis=0)
         return leaving - joining[to, here] - sums.same * u * d, to
-
-    def gain(self, at: int) -> tuple[float, int]:
-        """Return the same of one group, as fast as may be: runs ask for hundreds."""
-        sums, i, u, W = self.sums, self.first[at], float(self.u[at]), self.W
-        own, d = int(sums.labels[i]), float(sums.diagonal[i])
-        there = np.where(W > 0, W, 1.0)
-        apart = np.maximum(d + (self.S / there - 2.0 * sums.G[:, i]) / there, 0.0)
-        joining = u * W / (W + u) * apart
-        joining[own] = np.inf
-        to, rest = int(joining.argmin()), float(W[own]) - u
-        leaving = u * float(W[own]) / rest * float(apart[own]) if rest > 1e-12 * W[own] else 0.0
-        return leaving - float(joining[to]) - sums.same * u * d, to
 
     def move(self, at: int, members: np.ndarray, to: int) -> None:
         """Move a group."""

@@ -15,7 +15,7 @@ from mercer.gram._pool import run
 from mercer.kernels._views import take
 
 EPS = float(np.finfo(np.float64).eps)
-COLUMNS = 2048  # of the sums of all clusters that stay in cache while rows are added
+IN_CACHE = 2**16  # numbers: sums of all clusters that stay in cache while rows are added
 LONG = 2**21  # operations: below, threads cost more than they save
 
 
@@ -81,15 +81,18 @@ class Sums(ABC):
         def work(a: int, b: int) -> None:
             _passes.nearest(self.G, factor, offset, a, b, best, second, label)
 
-        self._each_piece(work, self.n * self.k)
+        self.each_piece(work, self.n * self.k)
         return best, second, label
 
-    def _each_piece(self, work: Callable[[int, int], None], cost: int) -> None:
+    def each_piece(self, work: Callable[[int, int], None], cost: int) -> None:
         """Do the work for all columns; where it is long a piece that stays in cache at a time, on all threads."""
         if cost < LONG:
             work(0, self.n)
         else:
-            pieces = [(a, min(a + COLUMNS, self.n)) for a in range(0, self.n, COLUMNS)]
+            columns = max(1024, IN_CACHE // self.k)
+            count = -(-self.n // (columns * self.threads)) * self.threads  # as many for each thread
+            size = -(-self.n // (16 * count)) * 16
+            pieces = [(a, min(a + size, self.n)) for a in range(0, self.n, size)]
             run(pieces, lambda piece, _: work(*piece), self.threads, lambda: None)
 
 
@@ -116,7 +119,7 @@ class StoredSums(Sums):
         def work(a: int, b: int) -> None:
             _passes.fill(self.values, rows, ends, weights, a, b, self.G)
 
-        self._each_piece(work, len(rows) * self.n)
+        self.each_piece(work, len(rows) * self.n)
 
     def move(self, rows: np.ndarray, new: np.ndarray) -> None:
         old = self.labels[rows]
@@ -127,12 +130,14 @@ class StoredSums(Sums):
             return
         from mercer.solvers.clusters import _passes
 
-        old, new, weights = old.astype(np.int64), new.astype(np.int64), self.weights[rows]
+        order = np.lexsort((new, old))
+        rows, old, new = rows[order], old[order].astype(np.int64), new[order].astype(np.int64)
+        weights = self.weights[rows]
 
         def work(a: int, b: int) -> None:
             _passes.shift(self.values, rows, old, new, weights, a, b, self.G)
 
-        self._each_piece(work, len(rows) * self.n)
+        self.each_piece(work, len(rows) * self.n)
 
 
 class LazySums(Sums):
