@@ -12,6 +12,7 @@ from mercer.solvers.dual._descend import evenly, whole_lanes
 from mercer.solvers.dual._survey import Standing, violations
 
 LEAST_SET, MOST_SET = 2560, 12288  # members: room at first, and at most
+AMPLE = 1.3  # members, for each free one, that suffice
 FEWEST_NEW, MOST_NEW, SHARE_NEW = 512, 1280, 0.25  # who comes in a round: a share of those that violate
 FEWEST_DEAR = 160  # the same where rows are dear
 
@@ -187,6 +188,8 @@ class Members:
         if len(new) > self.room - len(places) and n_free > 0.7 * self.room:
             self._grow()
         target = min(self.room, max(LEAST_SET, int(1.25 * n_free) + len(new)))
+        if self.side >= max(LEAST_SET, AMPLE * n_free):  # a wider block is new memory: some bound ones leave instead
+            target = min(target, self.side)
         excess = len(places) + len(new) - target
         if excess > 0:
             out = places[self._shallow(state, who, inside, places, excess, len(new) - (self.room - len(places)))]
