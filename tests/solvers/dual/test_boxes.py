@@ -242,6 +242,32 @@ def test_the_objective_decreases_from_round_to_round(rng):
     assert (np.diff(values) <= 1e-9).all()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("small", [True, False])
+def test_what_a_watcher_is_told_is_a_certified_gap_that_never_rises(kind, small, rng, monkeypatch):
+    if not small:
+        monkeypatch.setattr(_whole, "SMALL", 0)
+        monkeypatch.setattr(_members, "LEAST_SET", 64)
+        monkeypatch.setattr(_members, "FEWEST_NEW", 16)
+    X, y, t = data(rng, 300)
+    problem = kinds(gaussian(X, precision="double"), X, y, t, C=5.0)[kind]
+    lowest = objective(problem, solve_box(problem, tol=1e-9).c)
+    told: list[float] = []
+    solve_box(problem, tol=1e-5, clock=Clock("test", watch=lambda step: told.append(step.residual)))
+    assert told == sorted(told, reverse=True)
+    assert small or 0 <= told[-1] < 1e-3
+    for rounds in range(1, len(told), 1 + len(told) // 5):
+        heard: list[float] = []
+
+        def stop(step, heard=heard, rounds=rounds):
+            heard.append(step.residual)
+            return len(heard) > rounds
+
+        value = objective(problem, solve_box(problem, tol=1e-5, clock=Clock("test", watch=stop)).c)
+        bound = value / (1 + np.sign(value) * heard[-1]) if value > 0 else value / (1 - heard[-1])
+        assert bound <= lowest + 1e-9 * abs(lowest) or heard[-1] >= 1
+
+
 UNKIND = {
     "duplicates of both classes": lambda X: np.repeat(X[: len(X) // 4], 4, axis=0),
     "one point only": lambda X: np.ones_like(X),

@@ -14,6 +14,7 @@ from mercer.gram._lines import Lines
 from mercer.solvers.dual._descend import Block, descend
 from mercer.solvers.dual._exact import Exact
 from mercer.solvers.dual._feasible import box, feasible
+from mercer.solvers.dual._gap import Gap, shortfall
 from mercer.solvers.dual._members import Members
 from mercer.solvers.dual._resident import Resident, suits
 from mercer.solvers.dual._survey import Standing, levels, survey
@@ -58,7 +59,7 @@ class Front:
             Resident(lines, line, place, spans) if self.resident else Members(problem.size, lines, line)
         )
         self.standing: Standing = survey(self.c, self.lo, self.hi, self.F, self.group, self.sums)
-        self.threads = threads
+        self.threads, self.gap = threads, Gap()
 
     # ------------------------------------------------------------ a round
 
@@ -138,6 +139,15 @@ class Front:
         return added
 
     # ------------------------------------------------------------ is it over?
+
+    def left(self) -> float:
+        """Return the certified gap, relative to the primal value: it never rises."""
+        c, at = self.c, self.standing
+        level = 0.5 * (at.least + at.most)[self.group]
+        self.gap.met(
+            float(c @ (self.F + self.problem.linear)) / 2, shortfall(c, self.lo, self.hi, self.F, self.ridge, level)
+        )
+        return self.gap.relative
 
     @property
     def error(self) -> float:

@@ -16,6 +16,7 @@ from mercer.solvers._span import fresh
 from mercer.solvers.dual._descend import Block, descend, evenly, whole_lanes
 from mercer.solvers.dual._exact import Exact
 from mercer.solvers.dual._feasible import box, feasible
+from mercer.solvers.dual._gap import Gap, shortfall
 from mercer.solvers.dual._survey import levels, survey
 from mercer.solvers.dual.quadratic import BoxAnswer, BoxQuadratic
 from mercer.solvers.solution import Status
@@ -67,7 +68,7 @@ class _Whole:
         q, rows = problem.size, np.asarray(problem.rows)
         size = whole_lanes(q)
         self.problem, self.c, self.lo, self.hi, self.steps, self.q = problem, c, lo, hi, steps, q
-        self.sums = len(problem.totals)
+        self.sums, self.gap = len(problem.totals), Gap()
         self.group = np.ascontiguousarray(problem.group, dtype=np.int64)
         self.linear = np.asarray(problem.linear, dtype=np.float64)
         ridge = np.asarray(problem.ridge, dtype=np.float64)
@@ -113,7 +114,8 @@ class _Whole:
             worst = self._look()
             if worst < tol:
                 return Status.CONVERGED
-            stop = clock.step(self.steps, worst)
+            left = np.nan if clock.watch is None else self._left()
+            stop = clock.step(self.steps, left)
             if stop is not None:
                 return stop
             if self.steps >= most:
@@ -123,9 +125,17 @@ class _Whole:
             if idle >= PATIENCE:
                 return Status.STALLED
             block.level[:q] = (0.5 * (self.standing.least + self.standing.most))[self.group]
-            done, _ = descend(block, 0.5 * tol, most - self.steps, partial(_expired, clock, self.steps, worst))
+            done, _ = descend(block, 0.5 * tol, most - self.steps, partial(_expired, clock, self.steps, left))
             self.steps += done
             self.c = block.c[:q]
+
+    def _left(self) -> float:
+        """Return the certified gap, relative to the primal value: it never rises."""
+        b, q, at = self.block, self.q, self.standing
+        c, F, level = b.c[:q], b.F[:q], 0.5 * (at.least + at.most)[self.group]
+        below = shortfall(c, self.lo, self.hi, F, b.ridge[:q].astype(np.float64), level)
+        self.gap.met(float(c @ (F + self.linear)) / 2, below)
+        return self.gap.relative
 
     def answer(self, status: Status) -> BoxAnswer:
         """Return what was found."""
@@ -134,8 +144,8 @@ class _Whole:
         return BoxAnswer(c, F, found, self.standing.violation, self.steps, status)
 
 
-def _expired(clock: Clock, number: int, worst: float) -> bool:
-    return clock.step(number, worst) is not None
+def _expired(clock: Clock, number: int, left: float) -> bool:
+    return clock.step(number, left) is not None
 
 
 def solve_each(

@@ -122,19 +122,19 @@ def _run(fronts: list[Front], most: int, clock: Clock) -> Status:
         _each(fronts, Front.begin, threads)
         running, number = list(fronts), 0
         while running:
-            worst = max(front.standing.violation for front in running)
-            stop = clock.step(number, worst)
+            left = np.nan if clock.watch is None else max(front.left() for front in running)
+            stop = clock.step(number, left)
             if stop is not None:
                 return stop
             if any(front.steps >= most for front in running):
                 return Status.MAX_STEPS
-            running = _round(running, threads, most, partial(_expired, clock, number, worst))
+            running = _round(running, threads, most, partial(_expired, clock, number, left))
             number += 1
     return Status.CONVERGED
 
 
-def _expired(clock: Clock, number: int, worst: float) -> bool:
-    return clock.step(number, worst) is not None
+def _expired(clock: Clock, number: int, left: float) -> bool:
+    return clock.step(number, left) is not None
 
 
 def _round(running: list[Front], threads: int, most: int, expired: Callable[[], bool]) -> list[Front]:
