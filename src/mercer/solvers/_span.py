@@ -99,6 +99,8 @@ def center_norm(K: np.ndarray) -> CenterNorm:
     kept = np.flatnonzero(d > 0)
     sizes = np.sqrt(d[kept])
     A = K[np.ix_(kept, kept)] / np.outer(sizes, sizes)
+    if len(alone := _alone(A)) < len(kept):
+        A, kept, sizes = A[np.ix_(alone, alone)], kept[alone], sizes[alone]
     m = len(kept)
     floor = 2 * EPS * (ENTRY + m) * m  # what rounding may move eigenvalues of A by, twice over
     for margin in (max(WIDE, floor), floor):
@@ -111,6 +113,12 @@ def center_norm(K: np.ndarray) -> CenterNorm:
         if (L := _factor(A[np.ix_(some, some)], floor)) is not None:
             return CenterNorm(L, kept[some], sizes[some], floor / 2)
         tol *= 16
+
+
+def _alone(A: np.ndarray) -> np.ndarray:
+    """Return the centres whose sections are not those of earlier ones, or multiples of them."""
+    rows, columns = np.nonzero(A >= 1 - 4 * EPS)
+    return np.setdiff1d(np.arange(len(A)), rows[columns < rows])
 
 
 def _factor(A: np.ndarray, margin: float) -> np.ndarray | None:

@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from scipy.linalg.blas import dsyrk, dtrsm, ssyrk, strsm
-from scipy.linalg.lapack import dlauum, dpotrf, slauum, spotrf
+from scipy.linalg.lapack import dlauum, dpotrf, dsygst, slauum, spotrf
 
 from mercer.functions import choose_centers
 from mercer.gram import Gram
 from mercer.gram._normal import is_stored, normal_product, transposed_product
 from mercer.losses import traits
 from mercer.solvers._conjugate import conjugate_gradients, refined
+from mercer.solvers._moment import second_moment
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._span import Span
 from mercer.solvers._triangular import solve_lower
@@ -27,13 +27,23 @@ SINGLE = 1e-5  # residuals down to here are reached with float32 tiles, if all g
 LEAST = 1e-3  # what a round of refinement with them takes off
 FLOAT64_UP_TO = 300  # centres: below, a float64 preconditioner costs nothing to speak of
 FLOOR = 3e-7  # the least shift, relative to the trace, that keeps a float32 preconditioner definite
-FREE = 10**8  # flops that take no time to speak of
-SAMPLE = 4  # rows a centre that the preconditioner is summed over: it then takes half as many steps as one of centres
+SHARES = (4, 8, 16, 32, 64)  # rows a centre that the preconditioner may be summed over
+PRODUCTS = 20  # so many of the products that it is made of take as long as one value of K in a step
 
 
-def _worth(n: int, m: int) -> bool:
-    """Return whether those rows, 8 m^3 flops, cost less than the some thirty steps they save."""
-    return m * m <= 25 * n + 400 * m
+def _steps(share: float) -> float:
+    """Return about how many steps are needed with so many rows a centre: each divides the error by sqrt(share)."""
+    return 30.0 / np.log(share)
+
+
+def rows_worth(n: int, m: int) -> int:
+    """Return how many of n rows the preconditioner is summed over: what they cost and the steps they leave, the least.
+
+    0 where no number of rows is worth it: a preconditioner of the centres alone takes some forty steps.
+    """
+    choices = [(0, 40.0 * n)] + [(s * m, s * m * m / PRODUCTS + _steps(s) * n) for s in SHARES if s * m < n]
+    choices.append((n, n * m / PRODUCTS + 3.0 * n))
+    return min(choices, key=lambda choice: choice[1])[0]
 
 
 @dataclass(frozen=True)
@@ -41,12 +51,12 @@ class CenterGradients(Solver):
     """Minimise the squared loss over functions on centres; never n x n numbers, and n x m only where that is faster.
 
     Stationarity is (K_nC'W K_nC + lam K_CC) c = K_nC'W (y - b). With K_CC = T'T and A'A about
-    T^-T K_nC'W K_nC T^-1 + lam I, summed over a few rows a centre (or, where they would cost more than they save, over
-    the centres only: T T'), its unknowns are beta, c = T^-1 A^-1 beta: that system is well conditioned, so a few steps
-    do.
+    T^-T K_nC'W K_nC T^-1 + lam I, its unknowns are beta, c = T^-1 A^-1 beta: that system is well conditioned, so a few
+    steps do. A is summed over 4 to 64 rows a centre, or over all: whichever number costs least together with the steps
+    it leaves; where none is worth it, over the centres only, T T'.
     Each step is one pass over the n m kernel values: a strip of rows is computed, used for K_nC c and for K_nC' times
     that, and forgotten; values that take longer to compute than to read are stored where they fit.
-    Cost: n m kernel values a step, 1 to 9 m^3 flops before, about 24 m^2 bytes.
+    Cost: n m kernel values a step, before that 1 m^3 flops, or 5 to 65 where n is large; about 24 m^2 bytes.
 
     Parameters
     ----------
@@ -177,9 +187,10 @@ class _Normal:
     def spectrum(self) -> np.ndarray:
         """About T^-T K_nC' W K_nC T^-1, its lower half: summed over some rows, or over the centres only."""
         problem, m = self.problem, len(self.kept)
+        present = np.flatnonzero(problem.weights > 0)
+        if (most := rows_worth(len(present), m)) > 0:
+            return self._over_rows(present, most)
         dtype: Any = np.float64 if m <= FLOAT64_UP_TO else np.float32
-        if _worth(len(problem.y), m):
-            return self._over_rows(dtype)
         rows, lauum = self.span.norm.L * self.sizes, slauum if dtype is np.float32 else dlauum
         share = dtype(self.total / problem.n_coefficients)
         H, _ = lauum(np.asarray(rows, dtype, order="F"), lower=1, overwrite_c=1)
@@ -191,25 +202,16 @@ class _Normal:
             H -= np.outer(sums, sums / count).astype(H.dtype)
         return H
 
-    def _over_rows(self, dtype: Any) -> np.ndarray:
-        """Return the sum over four random rows a centre, or as many as cost nothing, scaled up; over all if few."""
-        problem, m = self.problem, len(self.kept)
-        present, most = np.flatnonzero(problem.weights > 0), max(SAMPLE * m, FREE // m**2)
+    def _over_rows(self, present: np.ndarray, most: int) -> np.ndarray:
+        """Return the sum over so many random rows, scaled up."""
         if len(present) > most:
             present = np.sort(np.random.default_rng(0).choice(present, most, replace=False))
-        w = problem.weights[present] / problem.weights[present].mean()
-        L, H = np.asarray(self.span.norm.L, dtype, order="F"), np.zeros((m, m), dtype, order="F")
-        trsm, syrk = (strsm, ssyrk) if dtype is np.float32 else (dtrsm, dsyrk)
-        step, sums = max(m, 1024), np.zeros(m)
-        for i in range(0, len(present), step):
-            S, root = self.columns.block(present[i : i + step]).astype(dtype, copy=False), np.sqrt(w[i : i + step])
-            S = S if len(self.kept) == S.shape[1] else S[:, self.kept]
-            S /= self.sizes.T.astype(dtype)
-            S *= root[:, None].astype(dtype)
-            F = trsm(1.0, L, S.T, lower=1, overwrite_b=1)
-            H = syrk(1.0, F, beta=1.0, c=H, lower=1, overwrite_c=1)
-            sums += F @ root
-        return self._centred(np.asarray(H), sums, float(w.sum())) * dtype(self.total / len(present))
+        w = self.problem.weights[present]
+        kept, L = self.kept, self.span.norm.L
+        G, sums = second_moment(self.columns, present, w * (self.total / float(w.sum())))
+        G = np.asarray(G if len(kept) == len(G) else G[np.ix_(kept, kept)])
+        H, _ = dsygst(np.asarray(G / (self.sizes * self.sizes.T), order="F"), L, itype=1, lower=1, overwrite_a=1)
+        return self._centred(np.asarray(H), solve_lower(L, self._scaled(sums[:, None]))[:, 0], self.total)
 
     def _factor(self, lam: float) -> np.ndarray:
         """Return the lower factor of the spectrum + lam I, with the least shift that its precision takes."""
