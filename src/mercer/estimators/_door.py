@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -248,9 +249,9 @@ def tol_of(estimator: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def one_of(estimator: Any, name: str, allowed: dict[str, Any]) -> Any:
-    """Return what a text parameter stands for; refuse others, naming those allowed."""
+def one_of(estimator: Any, name: str, allowed: Mapping[Any, Any]) -> Any:
+    """Return what a text (or None, where it is among those allowed) stands for; refuse others, naming those allowed."""
     value = getattr(estimator, name)
-    if not isinstance(value, str) or value not in allowed:
+    if not (value is None or isinstance(value, str)) or value not in allowed:
         refuse(type(estimator).__name__, f"{name!r} must be one of {', '.join(map(repr, allowed))}", describe(value))
     return allowed[value]

@@ -25,12 +25,13 @@ class GivenPairs:
 
 
 def given_pairs(
-    who: str, X: Any, similar: Any, dissimilar: Any, similar_weight: Any = None, dissimilar_weight: Any = None
-) -> GivenPairs:
+    who: str, X: Any, similar: Any, dissimilar: Any, similar_weight: Any = None, dissimilar_weight: Any = None,
+    called: str = "similar",
+) -> GivenPairs:  # fmt: skip  # what was given, and what the first is called
     """Return the points and checked pairs behind arrays of indices (m, 2) into X, or of points (m, 2, d), or chunks."""
     stack, offset = ([] if X is None else [X]), 0 if X is None else n_rows(X)
     found: list[Listed] = []
-    for name, value, weight in (("similar", similar, similar_weight), ("dissimilar", dissimilar, dissimilar_weight)):
+    for name, value, weight in ((called, similar, similar_weight), ("dissimilar", dissimilar, dissimilar_weight)):
         if in_chunks(value):
             if weight is not None:
                 refuse(who, f"weights of chunks come in '{name}', as tuples of pairs and weights", f"'{name}_weight'")

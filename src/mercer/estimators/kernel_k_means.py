@@ -73,7 +73,8 @@ class KernelKMeans(TransformerMixin, ClusterMixin, Machine):
         Whether starts on a factor are polished by exact steps; the certificate says which.
     constraints : {"hard", "soft", None}
         Whether the links that ``fit`` is given are kept, or each that is broken costs ``link_penalty``; None takes no
-        notice of them. Links that no partition can keep are refused, with the cycle that proves it.
+        notice of them. Links that no partition can keep are refused, with the cycle that proves it. The search with
+        links is local: the best end of ``n_init`` starts, perhaps not the best there is with three or more clusters.
     link_penalty : float
         What a broken link costs with "soft", in mean squared distances from the overall mean.
     deadline : float, optional
@@ -263,7 +264,7 @@ class KernelKMeans(TransformerMixin, ClusterMixin, Machine):
     def _linked(self, lloyd: Lloyd, problem: Clustering, must: Any, cannot: Any) -> Lloyd | Linked:
         """Return a solver that minds the links, if there are any; they bind the points with a weight."""
         who, n = type(self).__name__, problem.gram.shape[0]
-        hard = None if self.constraints is None else one_of(self, "constraints", {"hard": True, "soft": False})
+        hard = one_of(self, "constraints", {"hard": True, "soft": False, None: None})
         if hard is None or (must is None and cannot is None):
             return lloyd
         links = Links(n, row_pairs(who, "must_link", must, n), row_pairs(who, "cannot_link", cannot, n))

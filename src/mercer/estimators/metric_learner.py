@@ -22,6 +22,7 @@ from mercer.kernels._views import n_rows
 from mercer.solvers import Status
 from mercer.solvers.metric import LabelPairs, MetricProblem, PairSet, PairStream, Ratio, Root, learn_metric
 from mercer.solvers.metric.pairs import Listed, sampled_pairs
+from mercer.solvers.metric.problem import check_rank
 from mercer.spaces import Euclidean
 
 SCORED = 200_000
@@ -207,7 +208,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
     def pair_distance(self, pairs: Any, X: Any = None) -> np.ndarray:
         """Return d_A of pairs: of points (m, 2, d), or of row numbers (m, 2) of X. Cost: d r a pair or row."""
         check_is_fitted(self)
-        given = given_pairs(type(self).__name__, X, pairs, None)
+        given = given_pairs(type(self).__name__, X, pairs, None, called="pairs")
         return self._distances(given.similar, given.points)
 
     def get_metric(self) -> Callable[[Any, Any], float]:
@@ -313,6 +314,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Machine):
 
     def _solver(self) -> Any:
         tol = _door.tol_of(self) or 1e-6
+        check_rank(type(self).__name__, self.rank, self.diagonal)
         if _door.one_of(self, "objective", {"ratio": False, "root": True}):
             return Root(self.rank, self.diagonal, tol)
         return Ratio(self.rank, self.diagonal)

@@ -4,7 +4,7 @@ import cvxpy
 import numpy as np
 import pytest
 
-from mercer.solvers.metric import LabelPairs, MetricProblem, Pairs, Ratio, learn_metric
+from mercer.solvers.metric import LabelPairs, MetricProblem, Pairs, Ratio, Root, learn_metric
 from tests.solvers.metric.problems import KINDS, exact_ratio, random_problem
 
 
@@ -177,3 +177,15 @@ def test_rank_and_diagonal_exclude_each_other():
         Ratio(rank=2, diagonal=True)
     with pytest.raises(ValueError, match="positive integer"):
         Ratio(rank=0)
+
+
+@pytest.mark.parametrize("solver", [Ratio(), Ratio(rank=2), Ratio(diagonal=True), Root(), Root(diagonal=True)])
+def test_points_that_squares_cannot_tell_are_refused(solver):
+    pairs, X = (Pairs(np.array([0]), np.array([1])), Pairs(np.array([0]), np.array([2]))), np.eye(3, 2)
+    with pytest.raises(ValueError, match="some dissimilar pair must differ"):
+        learn_metric(MetricProblem(np.ones((3, 2)), *pairs), solver)
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(ValueError, match="must be finite; got an overflow"),
+    ):
+        learn_metric(MetricProblem(1e200 * X, *pairs), solver)

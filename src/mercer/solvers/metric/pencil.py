@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mercer.solvers.metric.pairs import PairSet
-from mercer.solvers.metric.scatter import EPS, Again, Block, Scatter, sum_of_squares
+from mercer.solvers.metric.scatter import EPS, Again, Block, Scatter, not_too_large, sum_of_squares
 
 MARGIN = 1e4
 """A direction whose energy is below so many times the noise is looked at again."""
@@ -77,12 +77,14 @@ def pencil_of(
         one, other = first(), second()
         return Looking(Again(lambda: chain(one.blocks, other.blocks)), S.size + D.size, ridge, threads)
 
-    unit = Unit.of(S.matrix.diagonal() + D.matrix.diagonal() + ridge)
+    unit = Unit.of(not_too_large(S.matrix.diagonal() + D.matrix.diagonal() + ridge))
     A, B = unit.seen(S, ridge), unit.seen(D, 0.0)
     total = A.matrix + B.matrix
     T = graded(Scatter(total, A.size + B.size, max(A.rounding, B.rounding)), both, unit.columns)
     V = T.basis / np.sqrt(T.energy)
-    W, noise = unit.columns @ V, (A.noise + B.noise + 8 * len(V) * EPS * T.energy[-1]) / T.energy[0]
+    W, noise = unit.columns @ V, 0.0  # there is no direction at all if all points in pairs are equal
+    if len(V):
+        noise = (A.noise + B.noise + 8 * len(V) * EPS * T.energy[-1]) / T.energy[0]
     if T.passes > 1:  # the sums in the first coordinates do not tell the fine directions
         A, B = first()(W), second()(W)
         similars, total, noise = A.matrix, A.matrix + B.matrix, A.noise + B.noise
@@ -195,7 +197,7 @@ def graded(M: Scatter, look: Callable[[], Looking], W: np.ndarray) -> Graded:
     What looks empty is looked at again; directions that are small but not empty are scaled up, and M is computed anew.
     """
     energy, V = np.linalg.eigh(M.matrix)
-    if energy[:1] > MARGIN * M.noise:  # the rule
+    if len(energy) and energy[0] > MARGIN * M.noise:  # the rule
         return Graded(V, energy, V[:, :0], 1)
     C, passes, looking = np.eye(len(M.matrix)), 1, look()
     while True:

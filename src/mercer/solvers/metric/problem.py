@@ -15,7 +15,7 @@ from mercer.solvers.metric.certificate import MetricCertificate
 from mercer.solvers.metric.pairs import Pairs, PairSet
 from mercer.solvers.metric.pencil import Pencil, pencil_of
 from mercer.solvers.metric.rows import held
-from mercer.solvers.metric.scatter import Scatter
+from mercer.solvers.metric.scatter import Scatter, not_too_large
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
@@ -88,6 +88,13 @@ class MetricProblem:
         else:
             total = float(self.near.energies(self.X).sum() + self.far.energies(self.X).sum())
         return self.regularization * total / self.X.shape[1]
+
+    @cached_property
+    def energies(self) -> tuple[np.ndarray, np.ndarray]:
+        """The diagonals of M_S, with the regularisation, and M_D, each entry accurate by itself."""
+        similar, dissimilar = self.near.energies(self.X) + self.ridge, self.far.energies(self.X)
+        not_too_large(similar + dissimilar)
+        return similar, dissimilar
 
     @cached_property
     def scatters(self) -> tuple[Scatter, Scatter]:

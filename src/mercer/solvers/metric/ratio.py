@@ -106,7 +106,7 @@ def _lower_bound(pencil: Pencil) -> float:
 
 def _diagonal(problem: MetricProblem) -> MetricSolution:
     """Return the features with the least ratio: a linear programme with one constraint."""
-    S, D = problem.near.energies(problem.X) + problem.ridge, problem.far.energies(problem.X)
+    S, D = problem.energies
     if not (D > 0).any():
         no_dissimilar_difference()
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -105,7 +105,7 @@ class Root(MetricSolver):
 
     def _diagonal(self, problem: MetricProblem, pairs: Listed, clock: Clock) -> MetricSolution:
         X = problem.X
-        S, D = problem.near.energies(X) + problem.ridge, pairs.energies(X)
+        S, D = problem.energies
         if not (D > 0).any():
             no_dissimilar_difference()
         free = (S == 0) & (D > 0)

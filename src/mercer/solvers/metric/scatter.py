@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mercer._checks import refuse
 from mercer.gram._pool import one_blas_thread, run
 
 EPS = float(np.finfo(np.float64).eps)
@@ -76,6 +77,15 @@ def sum_of_squares(blocks: Iterable[Block], d: int, threads: int) -> Scatter:
     total = added(square, blocks, (d, d), threads)
     # Sums of nonnegative terms: a difference and its weight are rounded 4 times, then come the sums.
     return Scatter(total, np.diagonal(total).copy(), (max(lengths, default=0) + len(lengths) + 4) * EPS)
+
+
+def not_too_large(energy: np.ndarray) -> np.ndarray:
+    """Return sums of squared differences; refuse those that are no numbers any more."""
+    if not np.isfinite(energy).all():
+        at = int(np.flatnonzero(~np.isfinite(energy))[0])
+        remedy = f"Divide feature {at} by a power of ten."
+        refuse("MetricLearner", "squared differences of features must be finite", "an overflow", remedy)
+    return energy
 
 
 def laplacian_scatter(X: np.ndarray, W: Any, threads: int) -> Scatter:
