@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from mercer import Engine, KernelLogisticRegression, gram, losses
 from mercer.kernels import Gaussian
 from mercer.losses import conjugate, shortfall, slope, value
-from mercer.solvers import HalfSquare, Problem, Status, VectorNewton, certify, solve
+from mercer.solvers import CenterVectorNewton, HalfSquare, Problem, Status, VectorNewton, certify, solve
 from mercer.testing import check_machine
 
 
@@ -48,6 +48,31 @@ def test_optimum_is_that_of_clarabel(intercept):
         c = found.coefficients + size * rng.standard_normal(Y.shape)
         proof = certify(problem, c, found.offset)
         assert proof.gap[0] >= proof.primal[0] - found.certificate.primal[0] - 1e-12
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_on_centres_it_is_the_best_of_their_span(intercept):
+    X, y = data(30)
+    w, Y = np.random.default_rng(1).integers(0, 3, 30).astype(float), np.eye(3)[y]
+    K, some = gram(Gaussian(2.0), X, engine=Engine(precision="double")), np.arange(0, 30, 3)
+    whole = solve(Problem(K, Y, losses.Multinomial(), HalfSquare(0.3), w, intercept), VectorNewton(1e-11))
+    every = few_problem(K, Y, w, intercept, np.arange(30))
+    found = solve(every, CenterVectorNewton(1e-10), certify="full")
+    assert found.converged
+    assert found.certificate.primal[0] == pytest.approx(whole.certificate.primal[0], rel=1e-8)
+    assert found.certificate.relative_gap < 1e-8
+    few = solve(few_problem(K, Y, w, intercept, some), certify="none")
+    assert few.stats["solver"] == "CenterVectorNewton"
+    inside, proof = (certify(few_problem(K, Y, w, intercept, some), few.coefficients, few.offset, full=full)
+                     for full in (False, True))  # fmt: skip  # among functions on the centres, and among all
+    assert inside.relative_gap < 1e-5
+    assert proof.gap[0] >= proof.primal[0] - whole.certificate.primal[0] > 0
+    again = solve(few_problem(K, Y, w, intercept, some), start=few)
+    assert again.stats["steps"] == 0
+
+
+def few_problem(K, Y, w, intercept, some):
+    return Problem(K, Y, losses.Multinomial(), HalfSquare(0.3), w, intercept, centers=some)
 
 
 def test_rules_are_those_of_the_likelihood():
@@ -104,3 +129,9 @@ def test_it_agrees_with_two_classes_and_stops_when_told():
     ):
         with pytest.raises(ValueError, match=reason):
             solve(bad, VectorNewton())
+    with pytest.raises(ValueError, match="needs a problem with centres"):
+        solve(both, CenterVectorNewton())
+    on_centers = KernelLogisticRegression(n_centers=40, random_state=0).fit(X, y)
+    near = KernelLogisticRegression().fit(X, y).predict_proba(X)
+    assert on_centers.solver_ == "CenterVectorNewton"
+    assert np.abs(on_centers.predict_proba(X) - near).mean() < 0.02

@@ -21,9 +21,8 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
     """Kernel logistic regression, certified: min of C sum_i w_i log(1 + exp(-y_i (f(x_i) + b))) + ||f||^2 / 2.
 
     f + b are the log-odds, so probabilities come with it. With more than two classes there is an f and b for each, and
-    probabilities are their softmax: the multinomial model, fitted as a whole. (On centres each class is fitted against
-    the rest.) A `KernelMachine` with the logistic loss, by Newton steps. Cost: some five to ten of n^3 / 3 flops, or
-    above 1,200 rows of ten products with K.
+    probabilities are their softmax: the multinomial model, fitted as a whole. A `KernelMachine` with the logistic loss,
+    by Newton steps. Cost: some five to ten of n^3 / 3 flops, or above 1,200 rows of ten products with K.
 
     Parameters
     ----------
@@ -148,7 +147,7 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         self.classes_, codes = labels_that_count(self, X, y, w)
         w = class_weights(self, self.classes_, codes, w)
         with watched(self, X, y, w) as watch:
-            if self._multinomial():
+            if len(self.classes_) > 2:
                 found = learn(self, X, one_hot(codes, len(self.classes_)), w, Multinomial(), penalty, watch)
             else:
                 found = learn(self, X, one_against_rest(codes, len(self.classes_)), w, Logistic(), penalty, watch)
@@ -169,14 +168,7 @@ class KernelLogisticRegression(ClassifierMixin, Machine):
         t = outputs(self, X)
         if t.ndim == 1:
             return np.column_stack([expit(-t), expit(t)])
-        if self._multinomial():
-            return np.asarray(softmax(t, axis=1))
-        p = expit(t)
-        return np.asarray(p / p.sum(axis=1, keepdims=True))
-
-    def _multinomial(self) -> bool:
-        """Whether the classes are one problem."""
-        return len(self.classes_) > 2 and self.n_centers is None and isinstance(self.centers, str)
+        return np.asarray(softmax(t, axis=1))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of the probabilities."""

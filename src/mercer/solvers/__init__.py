@@ -6,6 +6,7 @@ from mercer.solvers.band import Band
 from mercer.solvers.box_dual import BoxDual
 from mercer.solvers.center_gradients import CenterGradients
 from mercer.solvers.center_newton import CenterNewton
+from mercer.solvers.center_vector_newton import CenterVectorNewton
 from mercer.solvers.certificate import Certificate, certify
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.clusters import (
@@ -48,6 +49,7 @@ __all__ = [
     "BoxDual",
     "CenterGradients",
     "CenterNewton",
+    "CenterVectorNewton",
     "Certificate",
     "Cholesky",
     "ClusterCertificate",

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
-from mercer.gram import Gram
-from mercer.gram._normal import is_stored, normal_product, transposed_product
+from mercer.gram._normal import is_stored, normal_product
 from mercer.gram._pool import one_blas_thread
 from mercer.losses import curvature, slope, traits, value
+from mercer.solvers._center_maps import FINE, CenterMaps
 from mercer.solvers._line import best_offset, best_step
 from mercer.solvers._solver import Answer, Solver
-from mercer.solvers._span import Span
-from mercer.solvers._triangular import solve_lower
 from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
-
-FINE = 1e-7  # relative gaps down to here are reached with products in the Gram's own precision
 
 
 @dataclass(frozen=True)
@@ -69,12 +64,19 @@ class CenterNewton(Solver):
 
     def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
         """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
-        maps = _Maps(problem, fine=self.tol < FINE)
+        answer = self._descend(CenterMaps(problem, fine=self.tol < FINE), clock, state)
+        if answer.status is Status.STALLED and self.tol >= FINE:  # centres too much alike for products in single
+            answer = self._descend(CenterMaps(problem, fine=True), clock, answer.state)
+        return answer
+
+    def _descend(self, maps: CenterMaps, clock: Clock, state: dict[str, Any]) -> Answer:
         best = at = _begin(maps, state)
-        status, products, idle, step = Status.MAX_STEPS, 0, 0, 0
+        status, products, idle, step, lowest = Status.MAX_STEPS, 0, 0, 0, np.full_like(at.primal, np.inf)
         try:
             for step in range(self.max_steps + 1):
-                idle = 0 if at.worst < 0.9 * best.worst or (at.primal < best.primal).any() else idle + 1
+                gained = (lowest - at.primal > 0.01 * self.tol * np.abs(at.primal)).any()
+                idle = 0 if gained or at.worst < 0.9 * best.worst else idle + 1
+                lowest = np.minimum(lowest, at.primal)
                 best = at if at.worst <= best.worst else best
                 if best.worst <= self.tol:
                     status = Status.CONVERGED
@@ -91,74 +93,8 @@ class CenterNewton(Solver):
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         passes = 1 if is_stored(maps.columns) else products
-        stats = {"rank": len(maps.kept), "products": products, "kernel_values": passes * len(problem.y) * maps.m}
+        stats = {"rank": len(maps.kept), "products": products, "kernel_values": passes * len(best.f) * maps.m}
         return Answer(maps.spread(best.c), best.b, status, step, best.worst, stats, {"x": best.x, "b": best.b})
-
-
-@dataclass(frozen=True, eq=False)
-class _Maps:
-    """From x = L'c to the values of f on the rows and back, and what both share; c is scaled as L is."""
-
-    problem: Problem
-    fine: bool
-
-    @cached_property
-    def span(self) -> Span:
-        return Span(self.problem)
-
-    @cached_property
-    def columns(self) -> Gram:
-        """K between rows and centres, held in memory where it fits."""
-        return self.span.held_columns(double=self.fine, stored="auto")
-
-    @property
-    def kept(self) -> np.ndarray:
-        return self.span.norm.kept
-
-    @property
-    def m(self) -> int:
-        return self.problem.n_coefficients
-
-    @cached_property
-    def square(self) -> np.ndarray:
-        """K_CC, scaled: c'K_CC c is |x|^2 but for the margin that makes L safe."""
-        sizes = self.span.norm.sizes
-        return np.asarray(self.span.square[np.ix_(self.kept, self.kept)] / np.outer(sizes, sizes))
-
-    def down(self, x: np.ndarray) -> np.ndarray:
-        """Return c = L^-T x."""
-        return solve_lower(self.span.norm.L, x, transposed=True)
-
-    def up(self, v: np.ndarray) -> np.ndarray:
-        """Return L^-1 v."""
-        return solve_lower(self.span.norm.L, v, transposed=False)
-
-    def spread(self, c: np.ndarray) -> np.ndarray:
-        """Return coefficients on all centres."""
-        found = np.zeros((self.m, c.shape[1]))
-        found[self.kept] = c / self.span.norm.sizes[:, None]
-        return found
-
-    def scaled(self, values: np.ndarray) -> np.ndarray:
-        return np.asarray(values[self.kept] / self.span.norm.sizes[:, None])
-
-    def out(self, c: np.ndarray) -> np.ndarray:
-        """Return f on the rows."""
-        return np.asarray(self.columns @ self.spread(c), dtype=np.float64)
-
-    def back(self, v: np.ndarray) -> np.ndarray:
-        """Return the adjoint of ``out`` at v."""
-        return self.scaled(transposed_product(self.columns, v))
-
-    def preconditioners(self, h: np.ndarray) -> list[Any]:
-        """Return factors of (n / m) sum over the centres of their h x x' + lam I, one a target."""
-        L, indices = self.span.norm.L, self.problem.centers.indices
-        found = []
-        for k, lam in enumerate(self.problem.lam):
-            here = np.full(len(self.kept), h[:, k].mean()) if indices is None else h[indices[self.kept], k]
-            rows = L * (np.sqrt(here) * self.span.norm.sizes)[:, None]
-            found.append(cho_factor(len(h) / self.m * (rows.T @ rows) + lam * np.eye(len(L)), check_finite=False))
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +112,7 @@ class _Iterate:
     gap: np.ndarray
 
     @staticmethod
-    def of(maps: _Maps, x: np.ndarray, f: np.ndarray, b: np.ndarray) -> _Iterate:
+    def of(maps: CenterMaps, x: np.ndarray, f: np.ndarray, b: np.ndarray) -> _Iterate:
         problem = maps.problem
         loss, y, w, lam = problem.loss, problem.targets, problem.weights[:, None], problem.lam
         b = best_offset(loss, y, w, f, b) if problem.intercept else b
@@ -200,7 +136,7 @@ class _Iterate:
         size = np.abs(self.primal)
         return np.maximum(0.01 * np.minimum(self.gap, size), 0.2 * tol * size)
 
-    def moved(self, maps: _Maps, by: _Step) -> _Iterate:
+    def moved(self, maps: CenterMaps, by: _Step) -> _Iterate:
         """Return the best point along a direction."""
         problem = maps.problem
         own, lam = maps.square @ by.c, problem.lam
@@ -222,7 +158,7 @@ class _Step:
     b: np.ndarray
 
 
-def _direction(maps: _Maps, at: _Iterate, enough: np.ndarray, clock: Clock) -> tuple[_Step, int, Status | None]:
+def _direction(maps: CenterMaps, at: _Iterate, enough: np.ndarray, clock: Clock) -> tuple[_Step, int, Status | None]:
     """Return Newton's direction by conjugate gradients, each step one pass over the kernel values."""
     lam, free = maps.problem.lam, maps.problem.intercept
     total = at.h.sum(axis=0)
@@ -258,7 +194,7 @@ def _direction(maps: _Maps, at: _Iterate, enough: np.ndarray, clock: Clock) -> t
     return _Step(d, c, f, b), steps + 2, stop
 
 
-def _begin(maps: _Maps, state: dict[str, Any]) -> _Iterate:
+def _begin(maps: CenterMaps, state: dict[str, Any]) -> _Iterate:
     """Return f = 0 with its best b, or what an earlier answer left if that is better."""
     shape = (len(maps.kept), maps.problem.n_targets)
     zero = np.zeros((len(maps.problem.y), shape[1]))

@@ -16,6 +16,7 @@ from mercer.solvers._solver import Answer, Solver
 from mercer.solvers.box_dual import BoxDual
 from mercer.solvers.center_gradients import CenterGradients
 from mercer.solvers.center_newton import CenterNewton
+from mercer.solvers.center_vector_newton import CenterVectorNewton
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.certificate import certify as prove
 from mercer.solvers.cholesky import Cholesky
@@ -55,7 +56,8 @@ class Auto:
 
     Other losses without jumps in their slope: `Newton`, with centres `CenterNewton`; but above 1,200 rows `BoxDual` if
     their dual is a quadratic problem over a box, as that of Huber is. Losses whose slope jumps: `BoxDual`, if their
-    dual is such a problem and f is on all points; else `Proximal`. The multinomial loss: `VectorNewton`. Penalties
+    dual is such a problem and f is on all points; else `Proximal`. The multinomial loss: `VectorNewton`, with centres
+    `CenterVectorNewton`. Penalties
     other than (lam / 2) ||f||^2: `NormSearch` over such problems. Losses that are not convex: `Majorize`.
 
     Parameters
@@ -93,7 +95,10 @@ class Auto:
         """Return the solver that a problem gets, and why."""
         known, name = traits(problem.loss), type(problem.loss).__name__
         if known.coupled:
-            return VectorNewton(self._or(1e-6)), f"{name} takes all columns of targets at once"
+            why = f"{name} takes all columns of targets at once"
+            if problem.centers is not None:
+                return CenterVectorNewton(self._or(1e-6)), f"{why} and f is on centres"
+            return VectorNewton(self._or(1e-6)), why
         if known.base is not None:
             inner = dataclasses.replace(self, tol=None if self.tol is None else 0.1 * self.tol)
             why = f"{name} is not convex: convex problems that lie above and touch"

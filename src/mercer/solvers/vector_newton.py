@@ -17,6 +17,7 @@ import numpy as np
 from mercer.gram import gram
 from mercer.losses import shortfall, slope, traits, value
 from mercer.solvers._feasible import feasible
+from mercer.solvers._offset_of_classes import best_offset_of_classes
 from mercer.solvers._present import present
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers._span import fresh
@@ -64,7 +65,7 @@ class VectorNewton(Solver):
         if not traits(problem.loss).coupled:
             return "VectorNewton needs the multinomial loss."
         if problem.centers is not None:
-            return "VectorNewton takes no centres."
+            return "VectorNewton takes no centres; use CenterVectorNewton."
         lam = problem.lam
         return None if np.min(lam) > 0 and np.ptp(lam) == 0 else "VectorNewton needs one lam > 0 for all classes."
 
@@ -118,7 +119,7 @@ class _At:
     @staticmethod
     def of(part: Problem, c: np.ndarray, f: np.ndarray, b: np.ndarray) -> _At:
         w, lam, loss, Y = part.weights[:, None], float(part.lam[0]), part.loss, part.targets
-        b = _best_offset(Y, w, f, b) if part.intercept else b
+        b = best_offset_of_classes(Y, w, f, b) if part.intercept else b
         g = slope(loss, Y, f + b)
         primal = float((w * value(loss, Y, f + b)).sum() + 0.5 * lam * (c * f).sum())
         u = feasible(part, -lam * c / w)
@@ -139,7 +140,7 @@ class _At:
         s = 1.0
         for _ in range(30):
             f = self.f + s * Kd
-            b = _best_offset(Y, w, f, self.b) if part.intercept else self.b
+            b = best_offset_of_classes(Y, w, f, self.b) if part.intercept else self.b
             c = self.c + s * d
             if float((w * value(loss, Y, f + b)).sum() + 0.5 * lam * (c * f).sum()) <= self.primal * (1 + 1e-14):
                 break
@@ -179,21 +180,3 @@ def _direction(part: Problem, K: Any, at: _At, tol: float) -> tuple[np.ndarray, 
         new = float((R * R).sum())
         P, rho = R + (new / rho) * P, new
     return out(Z) - at.wrong / lam, steps + 1
-
-
-def _best_offset(Y: np.ndarray, w: np.ndarray, f: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the b, adding up to 0, at which the weighted probabilities of each class add up to its weight."""
-    wanted, size = (w * Y).sum(axis=0), float(w.sum())
-    for _ in range(100):
-        t = f + b
-        t = t - t.max(axis=1, keepdims=True)
-        p = np.exp(t)
-        p /= p.sum(axis=1, keepdims=True)
-        off = (w * p).sum(axis=0) - wanted
-        if np.abs(off).max() <= 1e-14 * size:
-            break
-        H = np.diag((w * p).sum(axis=0)) - (w * p).T @ p
-        step = np.linalg.pinv(H, rcond=1e-13, hermitian=True) @ off
-        longest = float(np.abs(step).max())
-        b = b - step * min(1.0, 2.0 / max(longest, TINY))
-    return np.asarray(b - b.mean())
