@@ -32,7 +32,7 @@ from mercer.solvers.solution import Solution
 from mercer.solvers.vector_newton import VectorNewton
 from mercer.solvers.watch import Clock, Watcher
 
-SMALL = 1000  # rows: quadratic problems over a box are solved to the last digits
+SMALL = 1000  # rows: quadratic problems over a box are solved to the last digits, and any answer is priced in full
 EXACT_UP_TO = 8_000  # rows: above, conjugate gradients need fewer flops than a factor
 ALL_UP_TO = 60_000  # rows: above, even one product with K takes seconds
 MOST_CENTERS = 4_000
@@ -178,7 +178,8 @@ def solve(
         Seconds after which the best so far is returned.
     certify : {"auto", "full", "none"}
         Among which functions f is proved near optimal: ``"full"``, all; ``"auto"``, all while that takes fewer kernel
-        values than the solve did, else those on the centres (without centres, all). The certificate says which.
+        values than the solve did, or there are at most 1,000 rows; else those on the centres (without centres, all).
+        The certificate says which.
 
     Examples
     --------
@@ -219,9 +220,9 @@ def solve(
 
 
 def _cheap(problem: Problem, answer: Answer) -> bool:
-    """Whether the gap among all functions takes no more kernel values than the solve: half of K, in double."""
+    """Whether the gap among all functions takes no more kernel values than the solve, or next to none: half of K."""
     n = len(problem.y)
-    return problem.centers is None or n * n <= answer.stats.get("kernel_values", 0)
+    return problem.centers is None or n <= SMALL or n * n <= answer.stats.get("kernel_values", 0)
 
 
 def _like(problem: Problem, c: np.ndarray) -> np.ndarray:
