@@ -111,7 +111,7 @@ def predictions(load: Callable[[Scene], Task], scene: Scene) -> Measured:
 
 
 def others(name: str, load: Callable[[Scene], Task], scene: Scene, **options: Any) -> Measured:
-    """Time fits of the other machines; ours may be no further than the nearest peer from answers to a finer tolerance."""
+    """Time fits of the other machines; ours may be no further than a peer from answers to a finer tolerance."""
     if not hasattr(mercer, name):
         raise Skip(f"no {name} yet")
     task = load(scene)

@@ -233,15 +233,17 @@ class FusedSource(Source):
 
 def side_of(pairs: Pairs) -> Any:
     """Return what the compiled loop reads of a statistic of dense rows."""
-    from mercer.gram._passes import Side
+    from mercer.gram._passes import Multiplied, Summed
 
     left, right = pairs.left, pairs.right
     assert isinstance(left, DensePoints)
     assert isinstance(right, DensePoints)
-    distance = pairs.products and isinstance(pairs.statistic, Squares)
+    if not pairs.products:
+        return Summed(left.flat, right.panels, left.depth)
+    distance = isinstance(pairs.statistic, Squares)
     squares = (left.squares, right.squares) if distance else (left.flat[:0], right.flat[:0])
     near = left.rows.dtype.type(NEAR)
-    return Side(left.flat, right.panels, left.depth, pairs.products, distance, *squares, right.flat, near)
+    return Multiplied(left.flat, right.panels, left.depth, distance, *squares, right.flat, near)
 
 
 def _depth(points: Points) -> int:

@@ -373,17 +373,23 @@ def use(sink: Any, count: Any, rule: Any, S: Any, T: Any, stride: Any, i: Any, h
     consume(sink, count, rule, S, T, stride, i, h, j, w)
 
 
-class Side(NamedTuple):
-    """What one statistic is computed from: rows on the left, panels on the right, flat, of ``depth`` coordinates.
+class Summed(NamedTuple):
+    """What a statistic is summed from, coordinate by coordinate: rows on the left, panels on the right, flat."""
 
-    With ``products`` it is an inner product by blocks, and with ``distance`` a squared distance made of it, from the
-    squares of both sides; the rows on the right serve where that loses digits.
+    rows: Any
+    panels: Any
+    depth: Any
+
+
+class Multiplied(NamedTuple):
+    """What an inner product by blocks is made from; with ``distance`` a squared distance is made of it.
+
+    That takes the squares of both sides, and the rows on the right where it loses digits.
     """
 
     rows: Any
     panels: Any
     depth: Any
-    products: Any
     distance: Any
     squares: Any
     right_squares: Any
@@ -391,17 +397,29 @@ class Side(NamedTuple):
     near: Any
 
 
-@compiled
-def gather(statistic: Any, side: Any, i: Any, h: Any, b: Any, S: Any) -> None:
-    """Write a statistic of rows i.. i+h and panel b to S, coordinate by coordinate or by blocks; h a multiple of 4."""
-    if not side.products:
-        fill(statistic, side.rows, side.depth, i, h, side.panels, b, S)
-        return
+@scalar
+def gather(side: Any, statistic: Any, i: Any, h: Any, b: Any, S: Any) -> None:
+    """Write a statistic of rows i.. i+h and panel b to S; h a multiple of 4.
+
+    Which way is a matter of type: so what is not needed is not compiled.
+    """
+
+
+@gather.rule(Summed)
+def _(side: Any, statistic: Any, i: Any, h: Any, b: Any, S: Any) -> None:
+    fill(statistic, side.rows, side.depth, i, h, side.panels, b, S)
+
+
+@gather.rule(Multiplied)
+def _(side: Any, statistic: Any, i: Any, h: Any, b: Any, S: Any) -> None:
     D = side.depth
     multiply(side.rows, i * D, D, 1, h, D, side.panels, b * D * WIDTH, WIDTH, S, 0, WIDTH, WIDTH, False)
     if side.distance:
         squares = side.squares, side.right_squares
         distances(S, WIDTH, h, squares[0], squares[1], side.rows, side.right_rows, D, i, b * WIDTH, side.near)
+
+
+attach(gather, sums=True)
 
 
 @compiled
@@ -419,7 +437,7 @@ def sweep(
         h4 = h + (4 - h % 4) % 4
         first = max(b0, i // WIDTH) if upper else b0
         for b in range(first, b1):
-            gather(statistic, side, i, h4, b, S)
+            gather(side, statistic, i, h4, b, S)
             if two:
-                gather(second, second_side, i, h4, b, T)
+                gather(second_side, second, i, h4, b, T)
             consume(sink, count, rule, S, T, WIDTH, i, h, b * WIDTH, min(WIDTH, m - b * WIDTH))

@@ -1,4 +1,4 @@
-"""The working set of one of several problems where rows are dear: whoever has its row on the shelf may move.
+"""The working set of one of several problems that keep rows together: whoever has its row on the shelf may move.
 
 The problems share rows, so that a row that one of them asked for serves all others that own its segment; nothing is
 copied to a block of the problem's own. A step passes over all variables: their gradients are known after it.
@@ -15,7 +15,8 @@ from mercer.solvers.dual._descend import whole_lanes
 from mercer.solvers.dual._members import Sides
 
 FEWEST_ROWS = 4096  # on the shelf, or all there are; one problem asks for far fewer at a time
-FIRST, NEW = 80, 60  # rows asked for at first, and in a round, for each side
+FEW_POINTS = 8192  # up to here rows that are not dear are kept too: all of them are 0.25 GiB
+FIRST, NEW = 80, 60  # rows asked for at first, and in a round, for each side; twice as many where they are not dear
 
 
 class Resident:
@@ -51,7 +52,8 @@ class Resident:
     def choose(self, state: Any, number: int) -> np.ndarray:
         """Return the variables whose rows are wanted: those that violate most among those that have none."""
         self.complete = self.sides.look(state, np.where(self._there(), 0, -1), number) == 0
-        return self.sides.strongest(NEW) if number else self.sides.drawn(FIRST)
+        times = 1 if self.lines.dear else 2
+        return self.sides.strongest(times * NEW) if number else self.sides.drawn(times * FIRST)
 
     def exchange(self, number: int, threads: int) -> None:
         """See whose rows stand on the shelf now."""
@@ -69,7 +71,8 @@ class Resident:
 
 
 def suits(lines: Lines, line: np.ndarray, spans: list[tuple[int, int, int]]) -> bool:
-    """Whether rows are dear and shared, there is room for many, and every variable is a point of its own."""
+    """Whether rows are shared, and dear or short; there is room for many; and every variable is a point of its own."""
     many = min(FEWEST_ROWS, len(lines.order))
     distinct = len(line) == spans[-1][2] and len(np.unique(line)) == len(line)
-    return lines.shared and lines.dear and lines.shelf.capacity >= many and distinct
+    worth = lines.dear or len(lines.order) <= FEW_POINTS
+    return lines.shared and worth and lines.shelf.capacity >= many and distinct
