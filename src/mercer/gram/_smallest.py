@@ -45,6 +45,12 @@ def dense(K: np.ndarray) -> Smallest:
     return Smallest(low * unit, high * unit, v[:, 0], rounding * unit)
 
 
+def at_least(K: np.ndarray, guess: float) -> float:
+    """Return a proven lower bound on the smallest eigenvalue, near a guess that is no lower. Cost: n^3 / 3 flops."""
+    unit = _unit(K)
+    return _below(K / unit, guess / unit)[0] * unit
+
+
 def _unit(K: np.ndarray) -> float:
     """Return a power of two near the largest entry."""
     size = float(np.abs(K).max(initial=0.0))
