@@ -95,6 +95,12 @@ def test_top_sums_against_eigenvalues():
     assert of_products(low, moments(B), 2).values[:2] == pytest.approx(values[:2], rel=1e-3)
 
 
+def test_eigenvalues_that_are_all_but_equal():
+    X = np.random.default_rng(0).standard_normal((300, 3))  # far apart for so narrow a kernel: K is the identity
+    found = cluster(Clustering(gram(Gaussian(1e-3), X), 4), Lloyd(n_init=1, random_state=0)).certificate
+    assert found.bound == pytest.approx(296.0, abs=1e-6)
+
+
 def test_no_eigenvalue_is_missed_by_directions_that_do_not_see_it():
     B = np.diag([5.0, 1.0, 1.0, 100.0])
     V = np.eye(4)[:, :3]  # an invariant space without the largest: residuals are 0

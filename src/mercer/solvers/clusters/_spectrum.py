@@ -68,7 +68,9 @@ def _largest(B: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     n = len(B)
     with one_blas_thread():
         values, vectors = eigh(B, subset_by_index=[n - count, n - 1], check_finite=False)
-    return values[::-1], vectors[:, ::-1]
+        if len(values) < count:  # of many that are equal LAPACK may find none
+            values, vectors = eigh(B, driver="evd", check_finite=False)
+    return values[::-1][:count], vectors[:, ::-1][:, :count]
 
 
 @dataclass(frozen=True, eq=False)
