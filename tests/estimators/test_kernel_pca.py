@@ -141,3 +141,9 @@ def test_with_the_linear_kernel_an_algorithm_is_itself(X):
     wanted = X @ means.T - (means**2).sum(axis=1) / 2
     np.testing.assert_allclose(model.outputs(X), wanted, atol=1e-10)
     np.testing.assert_allclose(model.function_.weights(), means.T, atol=1e-10)
+
+
+def test_eigenvalues_that_are_all_but_equal():
+    X = np.random.default_rng(0).standard_normal((300, 3))  # far apart for so narrow a kernel: K is the identity
+    model = KernelPCA(4, kernel=Gaussian(1e-3)).fit(X)
+    assert np.allclose(model.eigenvalues_, 1.0)

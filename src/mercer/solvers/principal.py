@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mercer.gram import Gram
+from mercer.solvers._extreme import extreme
 from mercer.solvers._span import fresh
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
@@ -145,9 +145,7 @@ def _dense(B: _Centred, k: int) -> tuple[np.ndarray, np.ndarray, float, float]:
     """Return the k largest eigenvalues and their vectors, the trace, and the next one."""
     A = B.matrix()
     n, total = len(A), float(np.trace(A))
-    first = max(n - k - 1, 0)
-    values, Z = eigh(A, subset_by_index=(first, n - 1), overwrite_a=True, check_finite=False)
-    values, Z = values[::-1], Z[:, ::-1]
+    values, Z = extreme(A, min(k + 1, n), largest=True)
     missed = float(max(values[k], 0.0)) + 8 * n * EPS * float(np.abs(values[0])) if k < n else 0.0
     return values[:k], Z[:, :k], total, missed
 

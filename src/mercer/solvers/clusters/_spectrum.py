@@ -25,10 +25,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mercer.gram._pool import one_blas_thread
 from mercer.gram._smallest import at_least
+from mercer.solvers._extreme import extreme
 
 EPS = float(np.finfo(np.float64).eps)
 DENSE = 1000
@@ -48,8 +48,9 @@ def of_matrix(B: np.ndarray, j: int) -> TopSum:
     n = len(B)
     if j >= n or j == 0:
         total = float(np.trace(B)) if j else 0.0
-        return TopSum(total + n * EPS * float(np.abs(np.diagonal(B)).sum()), _largest(B, n if j else 1)[0])
-    values, vectors = _largest(B, j + 1)
+        return TopSum(total + n * EPS * float(np.abs(np.diagonal(B)).sum()), np.linalg.eigvalsh(B)[::-1])
+    with one_blas_thread():  # factors of few rows are small steps: threads would wait for each other at each
+        values, vectors = extreme(B, j + 1, largest=True)
     size = float(np.linalg.norm(B))
     t = max(float(values[j]), 0.0) + 4 * n * EPS * size
     excess = np.maximum(values[:j] - t, 0.0)
@@ -61,16 +62,6 @@ def of_matrix(B: np.ndarray, j: int) -> TopSum:
     shift = t - min(0.0, low) + 8 * (n + 8) * EPS * size  # the last: forming the rest
     total = j * shift + float(excess @ np.einsum("ij,ij->j", U, U))
     return TopSum(total + 4 * (n + j) * EPS * size, values)
-
-
-def _largest(B: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest eigenvalues and their vectors, from the top. Factors of few rows are best on one thread."""
-    n = len(B)
-    with one_blas_thread():
-        values, vectors = eigh(B, subset_by_index=[n - count, n - 1], check_finite=False)
-        if len(values) < count:  # of many that are equal LAPACK may find none
-            values, vectors = eigh(B, driver="evd", check_finite=False)
-    return values[::-1][:count], vectors[:, ::-1][:, :count]
 
 
 @dataclass(frozen=True, eq=False)

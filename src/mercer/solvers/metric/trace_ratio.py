@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
 
+from mercer.solvers._extreme import extreme
 from mercer.solvers.metric.certificate import MetricCertificate
 from mercer.solvers.metric.pencil import Pencil
 from mercer.solvers.metric.problem import MetricProblem, MetricSolution
@@ -64,8 +64,7 @@ def _newton(S: np.ndarray, D: np.ndarray, r: int, clock: Clock) -> tuple[np.ndar
 
 
 def _smallest(M: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray]:
-    values, vectors = eigh(M, subset_by_index=[0, r - 1], check_finite=False)
-    return values, vectors
+    return extreme(M, r, largest=False)
 
 
 def _lower_bound(S: np.ndarray, D: np.ndarray, V: np.ndarray, value: float, noise: float) -> float:
