@@ -177,12 +177,15 @@ class SupportMachine(Machine):
             raise AttributeError("coef_ is only available when using a linear kernel")
         if not len(self.support_):
             return np.zeros((self._coefficients.shape[1], self.n_features_in_))
-        function: Any = RKHSFunction(self._kernel, self.support_vectors_, self._coefficients)  # type: ignore[arg-type]
-        return np.asarray(function.weights()).T
+        return self._weights().T
+
+    def _weights(self) -> np.ndarray:
+        kernel: Any = self._kernel  # never None here: what is precomputed has no weights
+        return np.asarray(RKHSFunction(kernel, self.support_vectors_, self._coefficients).weights())
 
     def _is_linear(self) -> bool:
         try:
-            RKHSFunction(self._kernel, self.support_vectors_, self._coefficients).weights()  # type: ignore[arg-type]
+            self._weights()
         except (ValueError, TypeError):
             return False
         return True
