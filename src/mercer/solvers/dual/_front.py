@@ -80,13 +80,27 @@ class Front:
 
     def advance(self, most: int, expired: Any) -> Moved:
         """Do the round up to what needs K; return what moved."""
+        self.gather()
+        self.descend(most, expired)
+        return self.moved()
+
+    def gather(self) -> None:
+        """Put the working set of the round together."""
         self.members.exchange(self.round, self.threads)
-        block, complete = self._block(), self.members.complete
-        before = block.F.copy()
+        self._working = self._block()
+        self._before = self._working.F.copy()
+
+    def descend(self, most: int, expired: Any) -> None:
+        """Let the working set descend."""
+        complete = self.members.complete
         tol = 0.5 * self.tol if complete else max(SHARE_OF_GAP * self.standing.violation, 0.5 * self.tol)
-        steps, _ = descend(block, tol, most, expired)
+        steps, _ = descend(self._working, tol, most, expired)
         self.steps += steps
         self.round += 1
+
+    def moved(self) -> Moved:
+        """Return what moved in the round."""
+        block, before, complete = self._working, self._before, self.members.complete
         who, at = self.members.who, self.members.at
         change = block.c[at] - self.c[who]
         moved = np.flatnonzero(change)

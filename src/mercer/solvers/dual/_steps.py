@@ -20,7 +20,7 @@ LANES = 64  # members to a slice: the loops have this constant length
 BEYOND = 1e30  # larger than any gradient, and finite in float32
 AHEAD = 12  # slices of a row that are asked for before they are needed; short rows come by themselves
 LONG = 24  # slices
-BURST = 64  # pair steps on one group before the next has its turn
+BURST = 16  # pair steps on one group before the next has its turn
 
 
 @compiled

@@ -154,15 +154,25 @@ def _round(running: list[Front], threads: int, most: int, expired: Callable[[], 
         at, change, added = found[front]
         front.absorb(at, change, front.added(at, change) if added is None else added)
 
-    def move(front: Front) -> None:
-        advance(front)
-        absorb(front)
+    def descend(front: Front) -> None:
+        front.descend(most - front.steps, expired)
 
-    _each(running, choose, threads)
-    running = [front for front in running if front in coming]
+    def move(fronts: list[Front]) -> None:  # what takes little time stays on one thread
+        for front in fronts:
+            front.gather()
+        _each(sorted(fronts, key=lambda front: -front.steps), descend, threads)
+        for front in fronts:
+            found[front] = front.moved()
+            absorb(front)
+
     if all(front.resident for front in running):
+        for front in running:
+            choose(front)
+        running = [front for front in running if front in coming]
         _shelved(running, coming, threads, move)
         return running
+    _each(running, choose, threads)
+    running = [front for front in running if front in coming]
     if len(running) > 1 and running[0].lines.dear:  # most of those that come in will move: their rows, all at once
         running[0].lines.shelve(_needs(coming), threads)
     _each(running, advance, threads)
@@ -183,19 +193,20 @@ def _needs(lines: Mapping[Front, np.ndarray]) -> list[tuple[np.ndarray, int]]:
 def _share(fronts: list[Front], found: dict[Front, Moved], threads: int, absorb: Callable[[Front], None]) -> None:
     """Compute once the rows that several problems need now, and go on with these."""
     if len(fronts) > 1:
-        _shelved(fronts, {front: front.line[found[front].at] for front in fronts}, threads, absorb)
+        wanted = {front: front.line[found[front].at] for front in fronts}
+        _shelved(fronts, wanted, threads, lambda some: _each(some, absorb, threads))
     else:
         _each(fronts, absorb, threads)
 
 
 def _shelved(
-    fronts: list[Front], wanted: Mapping[Front, np.ndarray], threads: int, work: Callable[[Front], None]
+    fronts: list[Front], wanted: Mapping[Front, np.ndarray], threads: int, work: Callable[[list[Front]], None]
 ) -> None:
-    """Do some work for every problem once its rows are on the shelf: as many at a time as there is room for."""
+    """Do some work for problems once their rows are on the shelf: as many at a time as there is room for."""
     if not fronts:
         return
     if fronts[0].lines.shelve(_needs({front: wanted[front] for front in fronts}), threads) or len(fronts) == 1:
-        _each(fronts, work, threads)
+        work(fronts)
         return
     half = len(fronts) // 2
     _shelved(fronts[:half], wanted, threads, work)
