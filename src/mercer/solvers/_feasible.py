@@ -41,7 +41,8 @@ def _on_simplex(y: np.ndarray, u: np.ndarray, w: np.ndarray, *, free: bool) -> n
         if np.abs(sums - wanted).max() <= 4 * EPS * wanted.sum():
             break
         p = p * np.where(sums > 0, wanted / np.where(sums > 0, sums, 1.0), 1.0)
-        p = p / p.sum(axis=1, keepdims=True)
+        total = p.sum(axis=1, keepdims=True)  # 0 in a row that had only classes nobody is in
+        p = np.where(total > 0, p / np.where(total > 0, total, 1.0), shares)
     off = ((w * p).sum(axis=0) - wanted) / float(w.sum())  # what is left, the same for all rows
     share = min(1.0, 2.0 * float(np.abs(off).max()) / float(shares[shares > 0].min()))
     p = (1.0 - share) * (p - off) + share * shares

@@ -54,7 +54,8 @@ def on_all_points(problem: Problem, c: np.ndarray, b: np.ndarray) -> Gap:
         f, price = K @ c, _over(far * far, 2 * lam)  # rounding: a bound will do
     t = f + b
     terms = price_rows(problem, t, u, rounding(K, roots, roots, c))
-    stationarity = np.where(present, w * slope(problem.loss, problem.targets, t), 0.0) + lam * c
+    with np.errstate(invalid="ignore"):  # an absent row may pull by inf
+        stationarity = np.where(present, w * slope(problem.loss, problem.targets, t), 0.0) + lam * c
     gap = _summed(terms, np.maximum(price, 0.0), problem, b, u)
     residual = np.linalg.norm(stationarity, axis=0) / size_of(problem)
     return Gap(gap, t, terms, (c * f).sum(axis=0), residual, roots, "all functions of the space")
@@ -141,7 +142,8 @@ def price_rows(problem: Problem, t: np.ndarray, u: np.ndarray, slack: np.ndarray
         moved = np.abs(slope(problem.loss, y, t) - u) * reach + reach * reach
         return np.where(w > 0, w * (shortfall(problem.loss, y, t, u) + moved) * (1 + 8 * EPS), 0.0)
     ends = [shortfall(problem.loss, y, t - reach, u), shortfall(problem.loss, y, t + reach, u)]
-    return np.where(w > 0, w * np.maximum(ends[0], ends[1]) * (1 + 8 * EPS), 0.0)
+    with np.errstate(invalid="ignore"):  # an absent row may miss by inf
+        return np.where(w > 0, w * np.maximum(ends[0], ends[1]) * (1 + 8 * EPS), 0.0)
 
 
 def _summed(terms: np.ndarray, more: np.ndarray, problem: Problem, b: np.ndarray, u: np.ndarray) -> np.ndarray:

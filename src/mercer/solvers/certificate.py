@@ -16,7 +16,7 @@ from mercer._checks import refuse
 from mercer.kernels._evaluate import diagonal
 from mercer.losses import traits, value
 from mercer.solvers._any_penalty import gap_of
-from mercer.solvers._gaps import Gap, of_centers_in_all, on_all_points, on_centers, primal
+from mercer.solvers._gaps import Gap, of_centers_in_all, on_all_points, on_centers, primal, size_of
 from mercer.solvers._majorant import majorant
 from mercer.solvers._span import Span, fresh
 from mercer.solvers.penalties import HalfSquare
@@ -176,7 +176,8 @@ def _of_vectors(problem: Problem, found: Gap) -> Certificate:
     shares, lam = found.shares.sum(axis=1, keepdims=True), float(problem.lam[0])
     radius = np.full(problem.n_targets, np.sqrt(2 * gap[0] / lam) if lam > 0 else np.inf)  # of each f, as of all
     off = np.full(problem.n_targets, np.inf if problem.intercept else 0.0)
-    residual = np.array([np.linalg.norm(found.residual)])
+    sizes = size_of(problem)  # next to nothing for a class that nobody is in
+    residual = np.array([np.linalg.norm(found.residual * sizes) / np.linalg.norm(sizes)])
     return Certificate(
         objective, objective - gap, gap, residual, shares.argmax(axis=0), radius, found.scope, problem.gram.kernel, off
     )  # fmt: skip  # in the order of the record

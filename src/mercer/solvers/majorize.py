@@ -68,7 +68,7 @@ class Majorize(Solver):
                 new = self.inner(above).run(above, clock, {})
                 g, lower = self._at(problem, new)
                 gain = (cost - lower) / max(abs(cost), TINY)
-                if gain > 0:
+                if gain > -self.tol:  # no better is still better proved: its coefficients are those of this problem
                     answer, f, cost = new, g, lower
                 if gain <= self.tol:
                     status = Status.CONVERGED
