@@ -173,5 +173,6 @@ def _least(function: Any, count: int, steps: int = 40) -> np.ndarray:
 def primal(problem: Problem, found: Gap) -> np.ndarray:
     """Return the objective at f and b."""
     w = problem.weights[:, None]
-    losses = np.where(w > 0, w * value(problem.loss, problem.targets, found.t), 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore"):  # an absent row may cost inf
+        losses = np.where(w > 0, w * value(problem.loss, problem.targets, found.t), 0.0).sum(axis=0)
     return losses + problem.penalty.value(np.sqrt(np.maximum(found.square, 0.0)))
