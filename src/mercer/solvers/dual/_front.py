@@ -168,10 +168,15 @@ class Front:
         """An estimate of the error of the gradients."""
         return self.exact.eps * float(np.sqrt(self.uncertain)) * float(self.diag.max(initial=0.0))
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether it is over unless its gradients, computed anew, say otherwise."""
+        return self.standing.violation < self.tol or self.idle >= PATIENCE
+
     def _wanting(self) -> bool:
         """Whether there is more to do; corrects the gradients when they may not tell."""
         stuck = self.idle >= PATIENCE
-        if self.standing.violation >= self.tol and not stuck:
+        if not self.doubtful:
             return True
         if self.exact.rounded and (self.error > 0.1 * self.tol or (stuck and self.uncertain > 0)):
             self._correct()

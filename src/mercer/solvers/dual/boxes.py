@@ -166,8 +166,11 @@ def _round(running: list[Front], threads: int, most: int, expired: Callable[[], 
             absorb(front)
 
     if all(front.resident for front in running):
+        doubtful = [front for front in running if front.doubtful]
+        _each(doubtful, choose, threads)
         for front in running:
-            choose(front)
+            if front not in doubtful:
+                choose(front)
         running = [front for front in running if front in coming]
         _shelved(running, coming, threads, move)
         return running
