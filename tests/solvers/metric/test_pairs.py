@@ -5,6 +5,7 @@ import pytest
 
 from mercer.solvers.metric import LabelPairs, Pairs
 from mercer.solvers.metric.pairs import codes_of, sampled_pairs
+from mercer.solvers.metric.rows import Rows, held
 from mercer.solvers.metric.scatter import laplacian_scatter
 from tests.oracles import tolerance
 
@@ -26,6 +27,22 @@ def test_scatter_is_the_sum_over_pairs(rng, m):
     found = pairs.scatter(X)
     np.testing.assert_allclose(found.matrix, by_hand(X, pairs), rtol=0, atol=found.noise)
     np.testing.assert_allclose(pairs.energies(X), np.diagonal(by_hand(X, pairs)), rtol=tolerance(np.float64, m))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_held_differences_are_the_pairs(rng, weighted):
+    X, L, found = rng.normal(size=(30, 4)), rng.normal(size=(2, 4)), some_pairs(rng, 30, 20)
+    pairs = found if weighted else Pairs(found.first, found.second)
+    rows = held(pairs, X)
+    assert isinstance(rows, Rows)
+    factor = rng.uniform(1, 2, 20)
+    for one, other in ((pairs, rows), (pairs.reweighted(factor), rows.reweighted(factor))):
+        np.testing.assert_allclose(other.scatter(X).matrix, by_hand(X, one), rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(other.energies(X, L), one.energies(X, L), rtol=1e-13)
+        np.testing.assert_allclose(other.distances(X, L), one.distances(X, L), rtol=1e-13)
+        (w, G), (block,) = other.pieces(X)[0](), [make() for make in other.blocks(X)]
+        np.testing.assert_allclose(block, G if w is None else G * np.sqrt(w)[:, None])
+        np.testing.assert_array_equal(other.weights, one.weights)
 
 
 def test_the_laplacian_states_its_cancellation(rng):
