@@ -38,7 +38,7 @@ def product(source: Source, V: np.ndarray, engine: Engine, weights: np.ndarray |
     if V.ndim == 2 and V.shape[1] == 1:
         return product(source, V[:, 0], engine, weights)[:, None]
     source.prepare()
-    if source.symmetric and source.n > WIDTH and _all_fits(source, V, result, weights):
+    if source.symmetric and source.n >= 2 * WIDTH and _all_fits(source, V, result, weights):
         return _symmetric(source, V, engine, weights).astype(result, copy=False)
     return _by_rows(source, V, engine, result, weights)
 
