@@ -21,6 +21,7 @@ from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
 MOST_STEPS = 10**7
+MANY = 50_000  # variables of all problems: for fewer what is not compiled stays on one thread
 WORTH_THREADS = 5000  # variables of all problems: for fewer a thread costs more to start than it saves
 
 
@@ -141,6 +142,7 @@ def _round(running: list[Front], threads: int, most: int, expired: Callable[[], 
     """Do a round of all problems; return those that are not over."""
     coming: dict[Front, np.ndarray] = {}
     found: dict[Front, Moved] = {}
+    many = sum(front.problem.size for front in running) > MANY
 
     def choose(front: Front) -> None:
         lines = front.choose()
@@ -157,7 +159,14 @@ def _round(running: list[Front], threads: int, most: int, expired: Callable[[], 
     def descend(front: Front) -> None:
         front.descend(most - front.steps, expired)
 
-    def move(fronts: list[Front]) -> None:  # what takes little time stays on one thread
+    def go(front: Front) -> None:
+        advance(front)
+        absorb(front)
+
+    def move(fronts: list[Front]) -> None:
+        if many:
+            _each(fronts, go, threads)
+            return
         for front in fronts:
             front.gather()
         _each(sorted(fronts, key=lambda front: -front.steps), descend, threads)
@@ -166,10 +175,10 @@ def _round(running: list[Front], threads: int, most: int, expired: Callable[[], 
             absorb(front)
 
     if all(front.resident for front in running):
-        doubtful = [front for front in running if front.doubtful]
-        _each(doubtful, choose, threads)
+        busy = [front for front in running if many or front.doubtful]
+        _each(busy, choose, threads)
         for front in running:
-            if front not in doubtful:
+            if front not in busy:
                 choose(front)
         running = [front for front in running if front in coming]
         _shelved(running, coming, threads, move)
