@@ -6,7 +6,7 @@ import pytest
 from mercer import Engine
 from mercer.gram import _make, from_matrix, gram
 from mercer.kernels import Gaussian, Linear
-from mercer.solvers.dual import _members, _resident, _whole, solve_box, solve_boxes
+from mercer.solvers.dual import _members, _resident, _whole, boxes, solve_box, solve_boxes
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 from tests import oracles
@@ -147,6 +147,7 @@ def test_rows_that_problems_share_need_not_all_fit(room, rng, monkeypatch):
     monkeypatch.setattr(_make, "SMALL", 0)
     monkeypatch.setattr(_whole, "SMALL", 0)
     monkeypatch.setattr(_resident, "FEWEST_ROWS", 100)
+    monkeypatch.setattr(boxes, "MANY", 0 if room == 400 else 10_000)
     X, _, _ = data(rng, 800, 120)
     label, K = rng.integers(3, size=800), gram(Gaussian(8.0), X, engine=Engine(precision="double"))
     pairs = [np.flatnonzero(label != out) for out in range(3)]
