@@ -60,7 +60,7 @@ def logistic_against_sklearn(scene: Scene) -> Measured:
     scale, new = 6.0, X[:500] + 0.1
 
     def ours() -> np.ndarray:
-        model = KernelLogisticRegression(kernel=Gaussian(np.sqrt(2) * scale), intercept="none", tol=1e-9)
+        model = KernelLogisticRegression(kernel=Gaussian(np.sqrt(2) * scale), intercept="none", tol=1e-11)
         model.fit(X, y)
         return np.float32(checked(model, 1e-6).decision_function(new))
 
