@@ -43,11 +43,14 @@ def form(name, d):
 FORMS = ["one statistic", "inner product", "direct only", "two statistics", "mixed", "weighted", "called"]
 
 
-def assert_product(got, K, V, dtype=np.float64, condition=4.0):
-    """Each number is right up to rounding of the terms it sums, and to the smallest numbers of the dtype."""
+def assert_product(got, K, V, dtype=np.float64, condition=4.0, size=None):
+    """Each number is right up to rounding of the terms it sums, and to the smallest numbers of the dtype.
+
+    ``size`` is that of the entries of K, where these are themselves sums that may cancel.
+    """
     assert got.shape == (K @ V).shape
     lost = 8 * np.finfo(dtype).tiny * np.abs(V).sum(axis=0)
-    allowed = tolerance(dtype, condition) * (np.abs(K) @ np.abs(V)) + lost
+    allowed = tolerance(dtype, condition) * ((np.abs(K) if size is None else size) @ np.abs(V)) + lost
     np.testing.assert_array_less(np.abs(got - K @ V), allowed + 1e-300)
 
 
