@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpstrf
 
 from mercer.gram import Gram, from_matrix, gram
+from mercer.gram._pool import one_blas_thread
 from mercer.solvers.problem import Problem
 
 EPS = float(np.finfo(np.float64).eps)
@@ -19,6 +21,14 @@ ENTRY = 128
 """An entry of K in double precision has an error of at most so many eps sqrt(k(x, x) k(z, z))."""
 
 WIDE = 1e-6  # the margin of independence asked for first, relative to k(z, z)
+
+
+LIGHT = 1500  # centres: up to here a second thread gains a factor little, and while it waits for more holds passes up
+
+
+def one_thread_if_light(m: int) -> AbstractContextManager[None]:
+    """Return the context that factors of m centres, and passes between them, are made in."""
+    return one_blas_thread() if m <= LIGHT else nullcontext()
 
 
 def fresh(K: Gram) -> Gram:

@@ -17,7 +17,7 @@ from mercer.losses import traits
 from mercer.solvers._conjugate import conjugate_gradients, refined
 from mercer.solvers._moment import second_moment
 from mercer.solvers._solver import Answer, Solver
-from mercer.solvers._span import Span
+from mercer.solvers._span import Span, one_thread_if_light
 from mercer.solvers._triangular import solve_lower
 from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Status
@@ -102,6 +102,10 @@ class CenterGradients(Solver):
     def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
         """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
         chosen = problem if problem.centers is not None else self._with_centers(problem)
+        with one_thread_if_light(chosen.n_coefficients):
+            return self._on(chosen, None if chosen is problem else chosen.centers, clock, state)
+
+    def _on(self, chosen: Problem, centers: Any, clock: Clock, state: dict[str, Any]) -> Answer:
         coarse = _Normal(chosen, fine=False)
         system, run = coarse, None
         how: dict[str, Any] = {"max_steps": self.max_steps, "clock": clock}
@@ -115,10 +119,9 @@ class CenterGradients(Solver):
             run = refined(system.apply, coarse.apply, system.right, _as_it_is, tol=self.tol, **how)
             run.steps += before
         c, b = system.answer(run.Z)
-        n, m = len(problem.y), chosen.n_coefficients
+        n, m = len(chosen.y), chosen.n_coefficients
         passes = 1 if is_stored(coarse.columns) else run.steps + 3
         stats = {"rank": len(system.kept), "n_centers": m, "kernel_values": passes * n * m}
-        centers = None if chosen is problem else chosen.centers
         return Answer(c, b, run.status, run.steps, float(run.residual.max()), stats, {"c": c}, centers)
 
     def _with_centers(self, problem: Problem) -> Problem:

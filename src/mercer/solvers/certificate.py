@@ -18,7 +18,7 @@ from mercer.losses import traits, value
 from mercer.solvers._any_penalty import gap_of
 from mercer.solvers._gaps import Gap, of_centers_in_all, on_all_points, on_centers, primal, size_of
 from mercer.solvers._majorant import majorant
-from mercer.solvers._span import Span, fresh
+from mercer.solvers._span import Span, fresh, one_thread_if_light
 from mercer.solvers.penalties import HalfSquare
 from mercer.solvers.problem import Problem
 
@@ -130,12 +130,13 @@ def certify(
     b = np.zeros(problem.n_targets) if offset is None else np.atleast_1d(np.asarray(offset, dtype=np.float64))
     if traits(problem.loss).base is not None:
         return _stationary(problem, c, b, full=full)
-    if not isinstance(problem.penalty, HalfSquare):
-        found = gap_of(problem, c, b, dual, full=full)
-    elif problem.centers is None:
-        found = on_all_points(problem, c, b)
-    else:
-        found = of_centers_in_all(problem, c, b, dual) if full else on_centers(problem, c, b, dual)
+    with one_thread_if_light(len(c)):
+        if not isinstance(problem.penalty, HalfSquare):
+            found = gap_of(problem, c, b, dual, full=full)
+        elif problem.centers is None:
+            found = on_all_points(problem, c, b)
+        else:
+            found = of_centers_in_all(problem, c, b, dual) if full else on_centers(problem, c, b, dual)
     return _certificate(problem, found)
 
 
