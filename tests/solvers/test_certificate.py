@@ -7,7 +7,14 @@ from mercer import gram
 from mercer.gram import from_matrix
 from mercer.kernels import Gaussian
 from mercer.losses import Squared
-from mercer.solvers import Auto, Eigen, HalfSquare, Problem, certify, solve
+from mercer.solvers import (
+    Auto,
+    Eigen,
+    HalfSquare,
+    Problem,
+    certify,
+    solve,
+)
 from tests.solvers.exact import Exact
 from tests.solvers.problems import random_case
 
@@ -115,6 +122,13 @@ def test_without_a_penalty_nothing_is_promised(rng):
     found = solve(Problem(gram(Gaussian(1.0), X), X[:, 0], Squared(), HalfSquare(0.0)))
     assert np.isinf(found.certificate.radius[0])
     assert found.certificate.primal[0] < 1e-20
+    for full in (True, False):
+        found = solve(
+            Problem(gram(Gaussian(1.0), X), X[:, 0], Squared(), HalfSquare(0.0), centers=np.arange(4)),
+            certify="full" if full else "auto",
+        )
+        assert np.isinf(found.certificate.radius[0])
+        assert 0 < found.certificate.gap[0] <= found.certificate.primal[0] * (1 + 1e-9)
 
 
 def test_it_reads_as_one_block(rng):

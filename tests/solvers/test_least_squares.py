@@ -166,6 +166,30 @@ def test_without_a_penalty_rank_and_condition_are_told(data):
     np.testing.assert_allclose(Gaussian(1.5)(X) @ found.coefficients, Gaussian(1.5)(X) @ wanted, atol=1e-5)
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("centers", [[1, 9, 1, 30, 9], list(range(60))])
+def test_without_a_penalty_on_centres(centers, intercept, data):
+    X, Y = np.repeat(data[0][:60], 2, axis=0), data[1][:120]
+    w = np.arange(120) % 3.0
+    w[0] = 0.0
+    problem = Problem(
+        gram(Gaussian(0.7), X), Y, Squared(), HalfSquare(0.0), w, intercept, centers=X[2 * np.array(centers)]
+    )
+    found = solve(problem)
+    assert found.stats["solver"] == "CenterLeastSquares"
+    assert found.stats["rank"] == min(len(set(centers)), 60 - intercept)  # b takes one of 60 different rows
+    here, Z = w > 0, X[2 * np.unique(centers)]
+    s = np.sqrt(w[here])[:, None]
+    A = np.hstack([Gaussian(0.7)(X[here], Z), np.ones((here.sum(), int(intercept)))])
+    wanted = A @ np.linalg.lstsq(s * A, s * Y[here])[0]
+    got = Gaussian(0.7)(X[here], problem.centers.points) @ found.coefficients + found.offset
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-8)
+    if not intercept:
+        features = s * (A @ np.linalg.inv(np.linalg.cholesky(Gaussian(0.7)(Z)).T))
+        assert found.stats["condition"] == pytest.approx(np.linalg.cond(features))
+    assert solve(problem, watch=lambda step: True).status is Status.CONVERGED  # one block of rows: all were seen
+
+
 @pytest.mark.parametrize("solver", [ConjugateGradients(1e-12, rank=0), CenterGradients(1e-12)])
 def test_stopped_early_the_best_is_certified(solver, data):
     X, Y = data

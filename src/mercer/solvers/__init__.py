@@ -5,6 +5,7 @@ from mercer.solvers._solver import Solver
 from mercer.solvers.band import Band
 from mercer.solvers.box_dual import BoxDual
 from mercer.solvers.center_gradients import CenterGradients
+from mercer.solvers.center_least_squares import CenterLeastSquares
 from mercer.solvers.center_newton import CenterNewton
 from mercer.solvers.center_vector_newton import CenterVectorNewton
 from mercer.solvers.certificate import Certificate, certify
@@ -48,6 +49,7 @@ __all__ = [
     "Band",
     "BoxDual",
     "CenterGradients",
+    "CenterLeastSquares",
     "CenterNewton",
     "CenterVectorNewton",
     "Certificate",

@@ -81,6 +81,10 @@ def on_centers(problem: Problem, c: np.ndarray, b: np.ndarray, dual: np.ndarray 
     square = (c * (span.square @ c)).sum(axis=0)
     gap = _summed(terms, _over(distance**2, 2 * problem.lam), problem, b, u)
     size = problem.lam * np.sqrt(np.maximum(square, 0.0))
+    if (flat := problem.lam == 0).any():  # nothing but a = 0 is feasible up to rounding
+        none = price_rows(problem, t, np.zeros_like(u), rounding(span.fresh_columns, roots, others, c))
+        gap = np.where(flat, _summed(none, np.zeros(len(flat)), problem, b, np.zeros_like(u)), gap)
+        size = np.where(flat, size_of(problem) * np.sqrt(problem.weights @ roots**2), size)
     kept = f"{len(norm.kept)} of the {len(c)}" if len(dropped) else f"the {len(c)}"
     scope = f"functions on {kept} centres"
     return Gap(gap, t, np.abs(a) * roots[:, None], square, _over(distance, size), roots, scope)
@@ -106,7 +110,7 @@ def of_centers_in_all(problem: Problem, c: np.ndarray, b: np.ndarray, dual: np.n
         far = np.maximum(far, 0.0) + error * (lam * sizes[0] + theta * sizes[1]) ** 2
         return terms, _summed(terms, _over(far, 2 * lam), problem, b, theta * u)
 
-    theta = _least(lambda at: gap(at)[1], len(lam))
+    theta = np.where(lam > 0, _least(lambda at: gap(at)[1], len(lam)), 0.0)
     terms, found = gap(theta)
     stationarity = np.linalg.norm(problem.weights[:, None] * u, axis=0) / size_of(problem)
     return Gap(found, t, terms, square, stationarity, roots, "all functions of the space, of which f is on centres")

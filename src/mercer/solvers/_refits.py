@@ -183,7 +183,7 @@ class OnCenters(Refits):
     def _span(self) -> Span:
         return Span(self.problem)
 
-    def _features(self) -> Iterator[tuple[slice, np.ndarray]]:
+    def features(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield blocks of plain features, of rows that count."""
         K = self._span.fresh_columns
         for i in range(0, len(self.rows), BLOCK):
@@ -195,7 +195,7 @@ class OnCenters(Refits):
         """Return the mean of the plain features, the turn, the second moments after it, and those with y - its mean."""
         w, y, r = self.weights, self.problem.targets[self.rows], self.plain.shape[1]
         mean, square, cross = np.zeros(r), np.zeros((r, r)), np.zeros((r, y.shape[1]))
-        for part, F in self._features():
+        for part, F in self.features():
             weighted = w[part, None] * F
             mean += weighted.sum(axis=0)
             square += weighted.T @ F
@@ -218,7 +218,7 @@ class OnCenters(Refits):
         shrunk = 1.0 / (values + lams[:, None])
         beta = shrunk[:, :, None] * cross
         residuals, stays = np.empty((len(lams), n, y.shape[1])), np.empty((len(lams), n))
-        for part, F in self._features():
+        for part, F in self.features():
             P = (F - mean) @ turn
             residuals[:, part] = y[part] - self.level - P @ beta
             stays[:, part] = 1.0 - w[part] * (shrunk @ (P**2).T + self._known)
@@ -238,7 +238,7 @@ class OnCenters(Refits):
         """Return the derivatives of predictions in the targets of the rows that count, (m, n). Cost: n r^2 flops."""
         mean, turn, values, _ = self._moments
         shrunk, out = self._turned(columns) / (values + lam), np.empty((len(columns), len(self.rows)))
-        for part, F in self._features():
+        for part, F in self.features():
             out[:, part] = self.weights[part] * ((shrunk @ turn.T) @ (F - mean).T + self._known)
         return out
 

@@ -75,7 +75,9 @@ class System:
             t = self.problem.n_targets
             ones = Z[:, t:][:, np.searchsorted(self._lams, self.problem.lam)]
             Z = Z[:, :t]
-            offset = (self.roots @ Z) / (self.roots @ ones)
+            whole, total = self.roots @ Z, self.roots @ ones
+            mean = np.average(self.problem.targets[self.rows], axis=0, weights=self.roots**2)
+            offset = np.where(total > 0, whole / np.where(total > 0, total, 1.0), mean)  # 0: nothing was found
             Z = Z - ones * offset
         c = np.zeros((len(self.problem.y), Z.shape[1]))
         c[self.rows] = self.roots[:, None] * Z

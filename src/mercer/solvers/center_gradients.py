@@ -97,7 +97,7 @@ class CenterGradients(Solver):
             return "CenterGradients solves the squared loss only."
         if problem.centers is None and (self.n_centers is None or problem.gram.kernel is None):
             return "CenterGradients needs a problem with centres; see mercer.functions.choose_centers."
-        return None if np.min(problem.lam) > 0 else "CenterGradients needs lam > 0."
+        return None if np.min(problem.lam) > 0 else "CenterGradients needs lam > 0; see CenterLeastSquares."
 
     def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
         """Return the best answer found; ``state`` is that of an earlier answer, or empty."""

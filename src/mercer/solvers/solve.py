@@ -15,6 +15,7 @@ from mercer.losses import traits
 from mercer.solvers._solver import Answer, Solver
 from mercer.solvers.box_dual import BoxDual
 from mercer.solvers.center_gradients import CenterGradients
+from mercer.solvers.center_least_squares import CenterLeastSquares
 from mercer.solvers.center_newton import CenterNewton
 from mercer.solvers.center_vector_newton import CenterVectorNewton
 from mercer.solvers.certificate import Certificate
@@ -130,6 +131,8 @@ class Auto:
 
     def _least_squares(self, problem: Problem, deadline: float | None) -> tuple[Solver, str]:
         on_centers = CenterGradients(self._or(1e-4))
+        if problem.centers is not None and np.min(problem.lam) == 0:
+            return CenterLeastSquares(), "squared loss on centres without a penalty: the solution of minimum norm"
         if problem.centers is not None:
             return on_centers, "squared loss on centres"
         if np.min(problem.lam) == 0:
