@@ -18,6 +18,8 @@ from mercer.solvers.problem import Problem
 from mercer.solvers.solution import Status
 from mercer.solvers.watch import Clock
 
+DOUBLE_UP_TO = 2000  # rows: values of few are all in double, so that nearly singular centres do no harm
+
 
 @dataclass(frozen=True)
 class CenterNewton(Solver):
@@ -64,8 +66,9 @@ class CenterNewton(Solver):
 
     def run(self, problem: Problem, clock: Clock, state: dict[str, Any]) -> Answer:
         """Return the best answer found; ``state`` is that of an earlier answer, or empty."""
-        answer = self._descend(CenterMaps(problem, fine=self.tol < FINE), clock, state)
-        if answer.status is Status.STALLED and self.tol >= FINE:  # centres too much alike for products in single
+        fine = self.tol < FINE or len(problem.y) <= DOUBLE_UP_TO
+        answer = self._descend(CenterMaps(problem, fine=fine), clock, state)
+        if answer.status is Status.STALLED and not fine:  # centres too much alike for products in single
             answer = self._descend(CenterMaps(problem, fine=True), clock, answer.state)
         return answer
 

@@ -93,7 +93,8 @@ class Newton(Solver):
         """Return an earlier answer, or what the answer of some rows says, where it is better than f = 0."""
         c = state.get("c")
         if c is not None and len(c) >= len(rows) and c.shape[1] == part.n_targets:
-            found = Guess(c[rows], np.asarray(part.gram @ c[rows], dtype=np.float64), state["b"])
+            K = fresh(part.gram) if len(rows) <= DENSE_UP_TO else part.gram
+            found = Guess(c[rows], np.asarray(K @ c[rows], dtype=np.float64), state["b"])
             return _begin(part, found)
         rough = dataclasses.replace(self, tol=max(self.tol, GUESS))
         return _begin(part, guess(part, lambda few: rough.run(few, clock, {})))
@@ -101,7 +102,8 @@ class Newton(Solver):
     def _descend(self, part: Problem, clock: Clock, at: _Iterate) -> tuple[_Iterate, Status, int, dict[str, Any]]:
         exact = fresh(part.gram) if self.tol < ROUGH or len(part.y) <= DENSE_UP_TO else part.gram
         best, products, idle = at, 0, 0
-        recompute, status, step = self.tol < FINE, Status.MAX_STEPS, 0
+        recompute = self.tol < FINE or len(part.y) <= DENSE_UP_TO
+        status, step = Status.MAX_STEPS, 0
         try:
             directions = self._directions(part)
             for step in range(self.max_steps + 1):

@@ -187,11 +187,11 @@ class _OnCenters:
         """Return where a smooth problem led, priced by what its slopes leave among the functions on the centres."""
         part, c, span = self.part, answer.coefficients, Span(self.part)
         y, w = part.targets, part.weights[:, None]
-        f = np.asarray(span.columns @ c, dtype=np.float64)
+        f = np.asarray(span.fresh_columns @ c, dtype=np.float64)
         u = feasible(part, slope(smooth.loss, y, f + answer.offset))
         b = best_offset(part.loss, y, w, f, answer.offset) if part.intercept else answer.offset
         norm = span.norm
-        r = part.lam * (span.square @ c) + np.asarray(span.columns.T @ (w * u), dtype=np.float64)
+        r = part.lam * (span.square @ c) + np.asarray(span.fresh_columns.T @ (w * u), dtype=np.float64)
         gap = (w * shortfall(part.loss, y, f + b, u)).sum(axis=0)
         gap = gap + norm.bound(r, np.zeros_like(r)) ** 2 / (2 * part.lam)
         primal = (w * value(part.loss, y, f + b)).sum(axis=0) + 0.5 * part.lam * (c * (span.square @ c)).sum(axis=0)
